@@ -1,0 +1,71 @@
+// An Order says in which order the products of ONE output element are summed. It is the only thing
+// that decides bits: two outputs with equal orders and equal inputs have equal bits, whatever the
+// tiles, the grid or the neighbours. Both executors walk it; nothing else may decide an order.
+//
+// Invariant (BV_CHECKed by sim/plan where plans are made): `pieces` are disjoint, cover [0, K)
+// or [0, kv_len) exactly once, and stand in the order in which their partial sums are combined.
+#ifndef BATCHVAR_SIM_NUMERICS_ORDER_H_
+#define BATCHVAR_SIM_NUMERICS_ORDER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/numerics/dtype.h"
+
+namespace batchvar {
+
+// Half-open range of K, of KV positions, or of tiles.
+struct Range {
+  int64_t begin = 0;
+  int64_t end = 0;
+  friend bool operator==(const Range& a, const Range& b) = default;
+};
+
+// The instruction that accumulates inside a piece. Families differ in how many products one
+// instruction fuses and how it aligns them, so the family is part of the order.
+// The values enter class digests: append, never renumber.
+enum class Arithmetic : uint8_t {
+  kMmaSm80 = 0,   // mma.sync, 8 products fused (Ampere, Ada)
+  kMmaSm90 = 1,   // mma.sync and wgmma, 16 products fused (Hopper)
+  kMmaSm100 = 2,  // 16 products fused (Blackwell)
+  kFmaChain = 3,  // one fp32 fused multiply-add after another
+  kRowBlocks = 4, // row reduction: strided per-thread sums, then a tree (norms)
+  kRankSum = 5,   // all-reduce: fp32 sum over ranks
+};
+
+// How the partial sums of the pieces meet. The values enter class digests: append only.
+enum class Combine : uint8_t {
+  kNone = 0,         // one piece
+  kSerialFp32 = 1,   // fp32 partials added in list order, one rounding at the end
+  kSerial16bit = 2,  // the running sum is rounded to 16 bits after every piece
+  kPairwise = 3,
+  kTurnstile = 4,    // stream-K: ((p0 + p1) + p2) + ..., the last piece adds the workspace
+  kLse = 5,          // attention: rescaled by log-sum-exp, added in list order
+};
+
+constexpr const char* CombineName(Combine combine) {
+  switch (combine) {
+    case Combine::kNone: return "none";
+    case Combine::kSerialFp32: return "serial_fp32";
+    case Combine::kSerial16bit: return "serial_16bit";
+    case Combine::kPairwise: return "pairwise";
+    case Combine::kTurnstile: return "turnstile";
+    case Combine::kLse: return "lse";
+  }
+  return "?";
+}
+
+struct Order {
+  Arithmetic arithmetic = Arithmetic::kMmaSm90;
+  Combine combine = Combine::kNone;
+  DType partial = DType::kFp32;  // type in which a piece's sum is kept until it is combined
+  DType output = DType::kBf16;   // type of the single final rounding
+  int32_t block = 0;             // elements that one inner block spans where that changes bits
+                                 // (attention block_n, norm threads); 0 for chained accumulators
+  std::vector<Range> pieces;
+  friend bool operator==(const Order& a, const Order& b) = default;
+};
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_SIM_NUMERICS_ORDER_H_
