@@ -1,0 +1,146 @@
+#include "sim/replay/plan_book.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "sim/base/check.h"
+#include "sim/plan/order_digest.h"
+#include "sim/plan/row_policy.h"
+
+namespace batchvar {
+namespace {
+
+// One accumulator over the whole K, whatever the tile: vLLM's fused-MoE kernel never splits K
+// (SPLIT_K 1 in every configuration of vLLM 0.32.0, 2026-10), and soft-max and arg-max walk one row.
+Order OnePass(Arithmetic arithmetic, int64_t extent, DType output) {
+  return Order{arithmetic, Combine::kNone, DType::kFp32, output, 0, {{0, extent}}};
+}
+
+}  // namespace
+
+PlanBook::PlanBook(const ExperimentSpec& spec)
+    : device_(spec.device),
+      policies_(spec.policies),
+      dtype_(spec.dtype),
+      tp_(spec.tp),
+      ops_(StepOps(spec.model, spec.tp)),
+      gemm_(MakeGemmPolicy(spec.policies.gemm)),
+      attention_(MakeAttentionPolicy(spec.policies.attention)),
+      plans_(ops_.size()) {
+  for (const OpShape& op : ops_) {
+    if (op.op == Op::kAttention) heads_ = {op.q_heads, op.kv_heads, op.head_dim, dtype_};
+  }
+}
+
+OpPlan PlanBook::Make(size_t op, int64_t rows) const {
+  const OpShape& shape = ops_[op];
+  OpPlan plan;
+  plan.rows = rows;
+  switch (KindOf(shape.op)) {
+    case OpKind::kGemm: {
+      GemmPlan gemm = gemm_->Plan({rows, shape.n, shape.k, dtype_}, device_);
+      BV_CHECK(gemm.tiles.size() == 1);
+      plan.order = std::move(gemm.tiles.front().order);
+      plan.gemm = gemm.decision;
+      plan.policy = gemm_->name();
+      plan.klass = gemm.klass;
+      return plan;
+    }
+    case OpKind::kNorm:
+      plan.order = NormOrder(policies_.norm, rows, shape.k, dtype_);
+      plan.policy = PolicyName(policies_.norm.kind);
+      break;
+    case OpKind::kAllReduce:
+      plan.order = AllReduceOrder(policies_.allreduce, tp_, rows * shape.allreduce_bytes_per_token,
+                                  dtype_);
+      plan.policy = PolicyName(policies_.allreduce.kind);
+      break;
+    case OpKind::kMoe:
+      plan.order = OnePass(device_.MmaArithmetic(), shape.k, dtype_);
+      plan.policy = "one_pass";
+      break;
+    case OpKind::kRowwise:
+      plan.order = OnePass(Arithmetic::kRowBlocks, shape.k, DType::kFp32);
+      plan.policy = "one_pass";
+      break;
+    case OpKind::kAttention: BV_CHECK(false);
+  }
+  plan.klass = ClassOfOrder(plan.order);
+  return plan;
+}
+
+const OpPlan& PlanBook::Lookup(size_t op, int64_t rows) {
+  const auto found = plans_[op].find(rows);
+  if (found != plans_[op].end()) return found->second;
+  return plans_[op].emplace(rows, Make(op, rows)).first->second;
+}
+
+const OpPlan* PlanBook::Find(size_t op, int64_t rows) const {
+  const auto found = plans_[op].find(rows);
+  return found == plans_[op].end() ? nullptr : &found->second;
+}
+
+void PlanBook::PlanAll(const std::vector<int64_t>& padded_m, const std::vector<int64_t>& heads,
+                       int32_t threads) {
+  std::vector<std::pair<size_t, int64_t>> wanted;
+  for (size_t op = 0; op < ops_.size(); ++op) {
+    if (ops_[op].op == Op::kAttention) continue;
+    std::set<int64_t> rows;
+    for (const int64_t m : padded_m) rows.insert(RowsOfOp(op, m, /*num_requests=*/0));
+    if (ops_[op].rows_of == RowsOf::kRequests) rows = {heads.begin(), heads.end()};
+    for (const int64_t m : rows) wanted.emplace_back(op, m);
+  }
+  // Each thread writes its own elements; the order of results does not depend on threads.
+  std::vector<OpPlan> made(wanted.size());
+  const auto work = [&](size_t first) {
+    for (size_t i = first; i < wanted.size(); i += static_cast<size_t>(threads)) {
+      made[i] = Make(wanted[i].first, wanted[i].second);
+    }
+  };
+  std::vector<std::thread> pool;
+  for (int32_t t = 1; t < threads; ++t) pool.emplace_back(work, static_cast<size_t>(t));
+  work(0);
+  for (std::thread& thread : pool) thread.join();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    plans_[wanted[i].first].emplace(wanted[i].second, std::move(made[i]));
+  }
+}
+
+AttentionRule PlanBook::RuleOf(const StepBatch& batch, int32_t step_in_span) const {
+  std::vector<AttentionRequest> step;
+  step.reserve(batch.rows.size());
+  for (const ScheduledRow& row : batch.rows) {
+    step.push_back({row.num_scheduled, row.num_computed + row.num_scheduled + step_in_span});
+  }
+  return attention_->Rule(step, heads_, device_);
+}
+
+Order PlanBook::AttentionOrder(const AttentionRule& rule, const AttentionRequest& request) const {
+  return attention_->OrderFor(rule, request, heads_, device_);
+}
+
+std::vector<PlanRecord> PlanBook::Records() const {
+  std::vector<PlanRecord> records;
+  for (size_t op = 0; op < ops_.size(); ++op) {
+    for (const auto& [rows, plan] : plans_[op]) {
+      PlanRecord& record = records.emplace_back();
+      record.op = OpName(ops_[op].op);
+      record.m = rows;
+      record.n = ops_[op].n;
+      record.k = ops_[op].k;
+      record.policy = plan.policy;
+      record.tile = plan.gemm.tile;
+      record.split_k = static_cast<int32_t>(plan.order.pieces.size());
+      record.ctas = plan.gemm.ctas;
+      record.waves = plan.gemm.waves;
+      record.combine = CombineName(plan.order.combine);
+      record.pieces = plan.order.pieces;
+      record.klass = plan.klass;
+    }
+  }
+  return records;
+}
+
+}  // namespace batchvar

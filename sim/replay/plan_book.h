@@ -1,0 +1,72 @@
+// The plans of one experiment: for every op of its model, the plan and the class at a number of rows
+// M, made once and kept. What a step's op does depends on M alone for GEMMs, norms and all-reduces;
+// attention depends on the whole step and is asked for through attention().
+//
+// PlanAll() fills the book in parallel; after it, Find() may be called from any thread. Lookup()
+// plans on demand and is for one thread.
+#ifndef BATCHVAR_SIM_REPLAY_PLAN_BOOK_H_
+#define BATCHVAR_SIM_REPLAY_PLAN_BOOK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/config/experiment_spec.h"
+#include "sim/io/run_file.h"
+#include "sim/plan/attention_policy.h"
+#include "sim/plan/gemm_policy.h"
+#include "sim/shape/op_shape.h"
+
+namespace batchvar {
+
+struct OpPlan {
+  int64_t rows = 0;      // M
+  Order order;           // of every output element (every policy here is uniform over tiles)
+  GemmDecision gemm;     // GEMMs only
+  std::string policy;
+  Digest klass;
+};
+
+class PlanBook {
+ public:
+  explicit PlanBook(const ExperimentSpec& spec);
+
+  const std::vector<OpShape>& ops() const { return ops_; }
+  // Every op but attention.
+  const OpPlan& Lookup(size_t op, int64_t rows);
+  const OpPlan* Find(size_t op, int64_t rows) const;
+  // Plans every op at each of the given row counts: `padded_m` for the body, `heads` for the head.
+  void PlanAll(const std::vector<int64_t>& padded_m, const std::vector<int64_t>& heads,
+               int32_t threads);
+  // M of `op` in a step.
+  int64_t RowsOfOp(size_t op, int64_t padded_m, int64_t num_requests) const {
+    return RowsFor(ops_[op], padded_m, num_requests);
+  }
+
+  const AttentionPolicy& attention() const { return *attention_; }
+  AttentionRule RuleOf(const StepBatch& batch, int32_t step_in_span) const;
+  Order AttentionOrder(const AttentionRule& rule, const AttentionRequest& request) const;
+  const AttentionHeads& heads() const { return heads_; }
+  const DeviceSpec& device() const { return device_; }
+
+  // Everything planned so far, in the order of ops and of M.
+  std::vector<PlanRecord> Records() const;
+
+ private:
+  OpPlan Make(size_t op, int64_t rows) const;
+
+  DeviceSpec device_;
+  PolicySpec policies_;
+  DType dtype_;
+  int32_t tp_;
+  std::vector<OpShape> ops_;
+  std::unique_ptr<GemmPolicy> gemm_;
+  std::unique_ptr<AttentionPolicy> attention_;
+  AttentionHeads heads_;
+  std::vector<std::map<int64_t, OpPlan>> plans_;  // by op, by M
+};
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_SIM_REPLAY_PLAN_BOOK_H_

@@ -1,0 +1,161 @@
+#include "sim/replay/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/replay/row_comparison.h"
+#include "tests/replay/experiments.h"
+#include "tests/test_data.h"
+
+namespace batchvar {
+namespace {
+
+ReplayResult RunOf(const ExperimentSpec& spec, const std::vector<std::string>& requests = {},
+                   int32_t threads = 1) {
+  ReplayOptions options;
+  options.requests = requests;
+  options.threads = threads;
+  auto result = Replay(spec, options);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return std::move(*result);
+}
+
+TEST(Replay, CensusCountsEveryStepOnce) {
+  const ReplayResult result = RunOf(AllAtOnce(40));
+  int64_t steps = 0;
+  int64_t tokens = 0;
+  for (const auto& [m, count] : result.census->by_m()) {
+    steps += count.steps;
+    tokens += count.tokens;
+  }
+  EXPECT_EQ(steps, result.simulation.num_steps);
+  EXPECT_EQ(tokens, result.simulation.num_tokens_scheduled);
+  for (const OpClasses& op : result.classes) {
+    int64_t of_op = 0;
+    for (const VisitedClass& visited : op.classes) of_op += visited.steps;
+    EXPECT_EQ(of_op, steps) << OpName(op.op);
+  }
+}
+
+TEST(Replay, BodySeesPaddedMAndTheHeadTheRequests) {
+  const ReplayResult result = RunOf(AllAtOnce(37));
+  EXPECT_TRUE(result.census->by_m().contains(37));
+  EXPECT_TRUE(result.census->by_padded_m().contains(40));
+  EXPECT_FALSE(result.census->by_padded_m().contains(37));
+  EXPECT_TRUE(result.census->by_requests().contains(37));
+  const ReplayResult exact = RunOf(AllAtOnce(37, {"scheduler.padding=exact"}));
+  EXPECT_TRUE(exact.census->by_padded_m().contains(37));
+}
+
+TEST(Replay, AStopTokenCostsOneWastedRowUnderAsyncScheduling) {
+  const auto tokens = [](const char* ends_by, const char* async) {
+    return RunOf(AllAtOnce(10, {ends_by, async})).simulation.num_tokens_scheduled;
+  };
+  const int64_t plain = tokens("scheduler.output_ends_by=length", "scheduler.async_scheduling=false");
+  EXPECT_EQ(plain, 10 * (64 + 31));
+  EXPECT_EQ(tokens("scheduler.output_ends_by=length", "scheduler.async_scheduling=true"), plain);
+  EXPECT_EQ(tokens("scheduler.output_ends_by=eos", "scheduler.async_scheduling=true"), plain + 10);
+}
+
+TEST(Replay, ThreadsChangeNothing) {
+  const ReplayResult one = RunOf(AllAtOnce(60), {}, 1);
+  const ReplayResult many = RunOf(AllAtOnce(60), {}, 5);
+  EXPECT_EQ(one.book->Records(), many.book->Records());
+  EXPECT_EQ(one.simulation.end_ns, many.simulation.end_ns);
+}
+
+TEST(Replay, AnUnknownRequestIsAnErrorThatNamesTheNearest) {
+  ReplayOptions options;
+  options.requests = {"r99"};
+  const auto result = Replay(AllAtOnce(10), options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(std::string(result.status().message()).find("did you mean 'r9'"), std::string::npos);
+}
+
+ExperimentSpec LongPrompt(const std::vector<std::string>& overrides) {
+  auto spec = LoadExperiment(ProjectPath("configs/experiments/long_prompt.yaml"), overrides);
+  EXPECT_TRUE(spec.ok()) << spec.status();
+  return *spec;
+}
+
+TEST(Replay, LifeOfTheLongPrompt) {
+  const ReplayResult result = RunOf(LongPrompt({}), {"target"});
+  const RequestHistory& life = *result.histories.front();
+  EXPECT_EQ(CutsInWords(life.ChunkCuts()), "492 x6 + 48");
+  EXPECT_EQ(BatchSizes(life), std::vector<int32_t>{21});
+  int64_t next = 0;  // its tokens are computed in order, without a gap
+  for (const HistoryEntry& entry : life.entries()) {
+    EXPECT_EQ(entry.begin(), next);
+    next = entry.end();
+  }
+  EXPECT_EQ(next, 3000 + 16);  // the last output is sampled, never fed; async wastes one row
+}
+
+TEST(RowComparison, ARunEqualsItself) {
+  const ExperimentSpec spec = LongPrompt({});
+  const ReplayResult a = RunOf(spec, {"target"});
+  const ReplayResult b = RunOf(spec, {"target"});
+  const RowComparison rows =
+      CompareRows(*a.histories[0], a.book.get(), *b.histories[0], b.book.get());
+  EXPECT_FALSE(rows.first.has_value());
+  EXPECT_TRUE(rows.unpaired.empty());
+}
+
+TEST(RowComparison, AnotherBudgetMovesCutsAndTheAttentionOrderOfAnotherDeviceDiffers) {
+  const ReplayResult a = RunOf(LongPrompt({}), {"target"});
+  const ReplayResult b = RunOf(LongPrompt({"device.sm_count=64"}), {"target"});
+  const RowComparison rows =
+      CompareRows(*a.histories[0], a.book.get(), *b.histories[0], b.book.get());
+  ASSERT_TRUE(rows.first.has_value());
+  EXPECT_NE(rows.first->a.order, rows.first->b.order);
+  int64_t differ = 0;
+  for (const OpRowCount& op : rows.by_op) {
+    EXPECT_LE(op.differ, op.compared);
+    differ += op.differ;
+  }
+  EXPECT_GT(differ, 0);
+}
+
+TEST(RowComparison, BatchInvariantRowsDependOnPositionOnly) {
+  const ReplayResult a = RunOf(LongPrompt({"policies=batch_invariant"}), {"target"});
+  const ReplayResult b = RunOf(
+      LongPrompt({"policies=batch_invariant", "scheduler.max_num_batched_tokens=300"}), {"target"});
+  EXPECT_NE(a.histories[0]->ChunkCuts(), b.histories[0]->ChunkCuts());
+  const RowComparison rows =
+      CompareRows(*a.histories[0], a.book.get(), *b.histories[0], b.book.get());
+  EXPECT_FALSE(rows.first.has_value());
+}
+
+TEST(RowComparison, TokensFromTheCacheAreUnpaired) {
+  const std::string yaml =
+      "model: llama31_8b\ndevice: h100_sxm\nworkload: {trace: {path: " +
+      ProjectPath("traces/sample.jsonl") + ", format: jsonl}}\n";
+  ReplayResult warm = RunOf(ExperimentOf(yaml));
+  std::string id;
+  int32_t cached = 0;
+  for (const RequestResult& request : warm.simulation.requests) {
+    if (request.cached_tokens > cached) {
+      id = request.id;
+      cached = request.cached_tokens;
+    }
+  }
+  ASSERT_GT(cached, 0) << "the sample trace shares prefixes";
+  warm = RunOf(ExperimentOf(yaml), {id});
+  const ReplayResult cold =
+      RunOf(ExperimentOf(yaml, {"scheduler.enable_prefix_caching=false"}), {id});
+  const RowComparison rows =
+      CompareRows(*warm.histories[0], warm.book.get(), *cold.histories[0], cold.book.get());
+  ASSERT_FALSE(rows.unpaired.empty());
+  EXPECT_FALSE(rows.unpaired.front().in_a);
+  EXPECT_EQ(rows.unpaired.front().begin, 0);
+  EXPECT_EQ(rows.unpaired.front().end, cached);
+}
+
+TEST(CutsInWords, JoinsEqualNeighbours) {
+  EXPECT_EQ(CutsInWords({512, 512, 512, 440}), "512 x3 + 440");
+  EXPECT_EQ(CutsInWords({7}), "7");
+  EXPECT_EQ(CutsInWords({}), "");
+  EXPECT_EQ(CutsInWords({5, 6, 5}), "5 + 6 + 5");
+}
+
+}  // namespace
+}  // namespace batchvar
