@@ -1,0 +1,156 @@
+// batchvar simulate EXPERIMENT.yaml: replays a workload and writes its results.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "sim/config/load_experiment.h"
+#include "sim/io/run_file.h"
+#include "sim/replay/replay.h"
+#include "sim/report/number_text.h"
+#include "sim/report/summary_json.h"
+#include "sim/report/summary_text.h"
+#include "sim/status/located_error.h"
+#include "tools/batchvar/commands.h"
+#include "tools/batchvar/interrupt.h"
+#include "tools/batchvar/terminal.h"
+
+namespace batchvar {
+namespace {
+
+struct SimulateOptions {
+  std::string experiment;
+  std::vector<std::string> overrides;
+  std::string out;
+  std::vector<std::string> requests;
+  int32_t threads = 0;
+  bool json = false;
+};
+
+// The command that repeats the run. --out and --threads change no byte of the results.
+std::string RepeatCommand(const SimulateOptions& options) {
+  std::string command = "batchvar simulate " + options.experiment;
+  for (const std::string& set : options.overrides) command += " --set '" + set + "'";
+  for (const std::string& id : options.requests) command += " --request " + id;
+  return command;
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream out(path + ".partial", std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  std::error_code error;
+  if (!out.fail()) std::filesystem::rename(path + ".partial", path, error);
+  if (out.fail() || error) return InputError({path}, "cannot be written (is the disk full?)");
+  return absl::OkStatus();
+}
+
+absl::Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return InputError({path}, "cannot be made: " + error.message());
+  // Results of an earlier run must not stand beside those of one that fails half-way.
+  for (const char* name : {"run.binpb", "run.json", "summary.json", "requests.csv"}) {
+    std::filesystem::remove(path + "/" + name, error);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteResults(const SimulateOptions& options, const ExperimentSpec& spec,
+                          const ReplayResult& result, RunFileWriter* run_file) {
+  const SimulationResult& simulation = result.simulation;
+  absl::Status status = run_file->Finish(
+      result.book->Records(), {simulation.interrupted, simulation.num_steps,
+                               static_cast<int64_t>(simulation.requests.size()),
+                               simulation.end_ns});
+  if (!status.ok()) return status;
+  RunInfo info;
+  info.version = BATCHVAR_VERSION;
+  info.command = RepeatCommand(options);
+  info.trace_name = spec.workload.has_trace ? spec.workload.trace.path : "";
+  info.trace_sha256 = result.trace_sha256;
+  info.libraries = FileLibraryVersions();
+  status = WriteFile(options.out + "/requests.csv", RequestsCsv(simulation));
+  if (status.ok()) status = WriteFile(options.out + "/summary.json", SummaryJson(result));
+  if (status.ok()) {
+    status = WriteFile(options.out + "/run.json", RunJson(spec, info, simulation.interrupted));
+  }
+  return status;
+}
+
+std::function<void(int64_t, TimeNs)> ProgressOn(ProgressLine* line) {
+  return [line](int64_t finished, TimeNs now) {
+    if (!line->Due()) return;
+    line->Show(absl::StrCat("simulated ", Fixed(static_cast<double>(now) / 1e9, 1), " s, ",
+                            WithThousands(finished), " requests done"));
+  };
+}
+
+ExitCode Simulate(const SimulateOptions& options) {
+  const absl::StatusOr<ExperimentSpec> spec =
+      LoadExperiment(options.experiment, options.overrides);
+  if (!spec.ok()) return ReportError(spec.status(), options.json);
+  std::unique_ptr<RunFileWriter> run_file;
+  ReplayOptions replay;
+  if (!options.out.empty()) {
+    const absl::Status made = MakeFolder(options.out);
+    if (!made.ok()) return ReportError(made, options.json);
+    auto opened = RunFileWriter::Open(options.out + "/run.binpb",
+                                      absl::StrCat("batchvar ", BATCHVAR_VERSION),
+                                      ExpandToYaml(*spec));
+    if (!opened.ok()) return ReportError(opened.status(), options.json);
+    run_file = std::move(*opened);
+    replay.sinks.push_back(run_file.get());
+  }
+  const int32_t cores = static_cast<int32_t>(std::thread::hardware_concurrency());
+  replay.threads = options.threads > 0 ? options.threads : std::max(1, cores);
+  replay.requests = options.requests;
+  WatchInterrupts();
+  replay.interrupted = Interrupted;
+  absl::StatusOr<ReplayResult> result;
+  {
+    ProgressLine line;
+    if (line.enabled()) replay.progress = ProgressOn(&line);
+    result = Replay(*spec, replay);
+  }
+  if (!result.ok()) return ReportError(result.status(), options.json);
+  if (run_file != nullptr) {
+    const absl::Status written = WriteResults(options, *spec, *result, run_file.get());
+    if (!written.ok()) return ReportError(written, options.json);
+  }
+  if (options.json) {
+    PrintData(SummaryJson(*result));
+  } else {
+    std::string text = SummaryText(*spec, *result);
+    for (const auto& history : result->histories) {
+      text += "\n" + RequestLifeText(*history, *result);
+    }
+    if (!options.out.empty()) text += "\nResults are in " + options.out + "\n";
+    PrintData(text);
+  }
+  return result->simulation.interrupted ? ExitCode::kInterrupted : ExitCode::kDone;
+}
+
+}  // namespace
+
+void AddSimulateCommand(CLI::App* app, ExitCode* exit_code) {
+  auto options = std::make_shared<SimulateOptions>();
+  CLI::App* verb = app->add_subcommand(
+      "simulate", "Replay a workload: arrivals, scheduling, step shapes, plans and their classes");
+  verb->add_option("experiment", options->experiment, "experiment file (YAML)")->required();
+  verb->add_option("--set", options->overrides, "KEY=VALUE laid over the file, dots in KEY")
+      ->allow_extra_args(false);
+  verb->add_option("--out", options->out,
+                   "folder for run.json, run.binpb, summary.json and requests.csv");
+  verb->add_option("--request", options->requests, "also print the life of this request")
+      ->allow_extra_args(false);
+  verb->add_option("--threads", options->threads, "threads; results do not depend on it")
+      ->check(CLI::Range(1, 1024));
+  verb->add_flag("--json", options->json, "print summary.json instead of text");
+  verb->callback([options, exit_code] { *exit_code = Simulate(*options); });
+}
+
+}  // namespace batchvar

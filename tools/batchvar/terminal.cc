@@ -1,0 +1,79 @@
+#include "tools/batchvar/terminal.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/status/located_error.h"
+
+namespace batchvar {
+namespace {
+
+constexpr int64_t kProgressIntervalMs = 100;
+
+int64_t HostMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+void PrintData(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0) {
+    std::fprintf(stderr, "batchvar: cannot write to standard output\n");
+    std::_Exit(static_cast<int>(ExitCode::kInput));
+  }
+}
+
+ExitCode ReportError(const absl::Status& status, bool json) {
+  const ExitCode code = ExitCodeOf(status);
+  const std::string message(status.message());
+  if (!json) {
+    std::fprintf(stderr, "batchvar: %s\n", message.c_str());
+    return code;
+  }
+  const Location where = LocationOf(status);
+  nlohmann::ordered_json object = {
+      {"schema_version", 1}, {"kind", "error"}, {"exit_code", static_cast<int>(code)},
+      {"message", message}};
+  if (!where.file.empty()) object["file"] = where.file;
+  if (where.line > 0) object["line"] = where.line;
+  if (where.column > 0) object["column"] = where.column;
+  if (!where.field.empty()) object["field"] = where.field;
+  const std::string text =
+      object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::fprintf(stderr, "%s\n", text.c_str());
+  return code;
+}
+
+void PrintNote(std::string_view text) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+ProgressLine::ProgressLine() : enabled_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (shown_) std::fprintf(stderr, "\r\x1b[K");
+}
+
+bool ProgressLine::Due() {
+  if (!enabled_ || (++calls_ & 0xFFU) != 0) return false;
+  const int64_t now = HostMs();
+  if (now < next_ms_) return false;
+  next_ms_ = now + kProgressIntervalMs;
+  return true;
+}
+
+void ProgressLine::Show(std::string_view text) {
+  shown_ = true;
+  std::fprintf(stderr, "\r\x1b[K%.*s", static_cast<int>(text.size()), text.data());
+  std::fflush(stderr);
+}
+
+}  // namespace batchvar
