@@ -25,12 +25,12 @@ struct Range {
 // instruction fuses and how it aligns them, so the family is part of the order.
 // The values enter class digests: append, never renumber.
 enum class Arithmetic : uint8_t {
-  kMmaSm80 = 0,   // mma.sync, 8 products fused (Ampere, Ada)
-  kMmaSm90 = 1,   // mma.sync and wgmma, 16 products fused (Hopper)
-  kMmaSm100 = 2,  // 16 products fused (Blackwell)
-  kFmaChain = 3,  // one fp32 fused multiply-add after another
-  kRowBlocks = 4, // row reduction: strided per-thread sums, then a tree (norms)
-  kRankSum = 5,   // all-reduce: fp32 sum over ranks
+  kMmaSm80 = 0,    // mma.sync, 8 products fused (Ampere, Ada)
+  kMmaSm90 = 1,    // mma.sync and wgmma, 16 products fused (Hopper)
+  kMmaSm100 = 2,   // 16 products fused (Blackwell)
+  kFmaChain = 3,   // one fp32 fused multiply-add after another
+  kRowBlocks = 4,  // row reduction: strided per-thread sums, then a tree (norms)
+  kRankSum = 5,    // all-reduce: fp32 sum over ranks
 };
 
 // How the partial sums of the pieces meet. The values enter class digests: append only.
@@ -39,8 +39,8 @@ enum class Combine : uint8_t {
   kSerialFp32 = 1,   // fp32 partials added in list order, one rounding at the end
   kSerial16bit = 2,  // the running sum is rounded to 16 bits after every piece
   kPairwise = 3,
-  kTurnstile = 4,    // stream-K: ((p0 + p1) + p2) + ..., the last piece adds the workspace
-  kLse = 5,          // attention: rescaled by log-sum-exp, added in list order
+  kTurnstile = 4,  // stream-K: ((p0 + p1) + p2) + ..., the last piece adds the workspace
+  kLse = 5,        // attention: rescaled by log-sum-exp, added in list order
 };
 
 constexpr const char* CombineName(Combine combine) {

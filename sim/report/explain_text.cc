@@ -32,9 +32,9 @@ std::string TileInWords(const Tile& tile) {
 
 std::string CutsLine(const ExplainedRun& run) {
   const std::vector<int32_t> cuts = run.history->ChunkCuts();
-  std::string text = absl::StrCat(run.name, ": prompt of ",
-                                  WithThousands(run.history->prompt_tokens()), " tokens cut into ",
-                                  cuts.empty() ? "nothing" : CutsInWords(cuts));
+  std::string text =
+      absl::StrCat(run.name, ": prompt of ", WithThousands(run.history->prompt_tokens()),
+                   " tokens cut into ", cuts.empty() ? "nothing" : CutsInWords(cuts));
   if (!run.history->entries().empty() && run.history->entries().front().num_computed > 0) {
     absl::StrAppend(&text, " after ", run.history->entries().front().num_computed,
                     " tokens from the prefix cache");
@@ -81,8 +81,7 @@ std::string RowCounts(const ExplainedRun& a, const RowComparison& rows) {
   return "Rows of this request, by op\n" + AlignedTable(table, 1, "  ");
 }
 
-std::string UnpairedLines(const ExplainedRun& a, const ExplainedRun& b,
-                          const RowComparison& rows) {
+std::string UnpairedLines(const ExplainedRun& a, const ExplainedRun& b, const RowComparison& rows) {
   std::string text;
   for (const UnpairedRows& span : rows.unpaired) {
     absl::StrAppend(&text, "Only ", span.in_a ? a.name : b.name, " computed tokens [", span.begin,
@@ -100,15 +99,21 @@ Json PiecesJson(const Order& order) {
 }
 
 Json SideJson(const RowSide& side) {
-  return {{"step", side.step}, {"sequences", side.entry.num_requests}, {"tokens", side.entry.m},
-          {"m", side.rows}, {"request_tokens", side.entry.num_scheduled}, {"policy", side.policy},
+  return {{"step", side.step},
+          {"sequences", side.entry.num_requests},
+          {"tokens", side.entry.m},
+          {"m", side.rows},
+          {"request_tokens", side.entry.num_scheduled},
+          {"policy", side.policy},
           {"tile", {{"m", side.tile.m}, {"n", side.tile.n}, {"k", side.tile.k}}},
-          {"pieces", PiecesJson(side.order)}, {"combine", CombineName(side.order.combine)},
+          {"pieces", PiecesJson(side.order)},
+          {"combine", CombineName(side.order.combine)},
           {"class", ClassOfOrder(side.order).Hex()}};
 }
 
 Json RunSideJson(const ExplainedRun& run) {
-  return {{"run", run.name}, {"chunks", run.history->ChunkCuts()},
+  return {{"run", run.name},
+          {"chunks", run.history->ChunkCuts()},
           {"batch", BatchSizes(*run.history)},
           {"preempted_at_steps", run.history->preempted_at()}};
 }
@@ -130,26 +135,32 @@ std::string ExplainText(const ExplainedRun& a, const ExplainedRun& b, const RowC
 }
 
 std::string ExplainJson(const ExplainedRun& a, const ExplainedRun& b, const RowComparison& rows) {
-  Json out = {{"schema_version", 1}, {"kind", "explanation"}, {"request_id", a.history->id()},
-              {"a", RunSideJson(a)}, {"b", RunSideJson(b)}};
+  Json out = {{"schema_version", 1},
+              {"kind", "explanation"},
+              {"request_id", a.history->id()},
+              {"a", RunSideJson(a)},
+              {"b", RunSideJson(b)}};
   if (rows.first.has_value()) {
     const RowDifference& first = *rows.first;
     out["first_difference"] = {{"op", OpName(a.book->ops()[first.op].op)},
-                               {"token", first.position}, {"pass", first.pass},
-                               {"a", SideJson(first.a)}, {"b", SideJson(first.b)}};
+                               {"token", first.position},
+                               {"pass", first.pass},
+                               {"a", SideJson(first.a)},
+                               {"b", SideJson(first.b)}};
   } else {
     out["first_difference"] = nullptr;
   }
   Json ops = Json::array();
   for (size_t op = 0; op < rows.by_op.size(); ++op) {
-    ops.push_back({{"op", OpName(a.book->ops()[op].op)}, {"rows", rows.by_op[op].compared},
+    ops.push_back({{"op", OpName(a.book->ops()[op].op)},
+                   {"rows", rows.by_op[op].compared},
                    {"differ", rows.by_op[op].differ}});
   }
   out["ops"] = std::move(ops);
   Json unpaired = Json::array();
   for (const UnpairedRows& span : rows.unpaired) {
-    unpaired.push_back({{"only", span.in_a ? "a" : "b"}, {"pass", span.pass},
-                        {"tokens", {span.begin, span.end}}});
+    unpaired.push_back(
+        {{"only", span.in_a ? "a" : "b"}, {"pass", span.pass}, {"tokens", {span.begin, span.end}}});
   }
   out["unpaired"] = std::move(unpaired);
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

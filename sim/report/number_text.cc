@@ -20,8 +20,9 @@ std::string RangesWithin(const std::vector<int64_t>& values, const std::vector<i
   for (size_t i = 0; i < values.size();) {
     const auto start = std::lower_bound(all.begin(), all.end(), values[i]) - all.begin();
     size_t last = i;
-    while (last + 1 < values.size() && start + static_cast<std::ptrdiff_t>(last + 1 - i) <
-                                           static_cast<std::ptrdiff_t>(all.size()) &&
+    while (last + 1 < values.size() &&
+           start + static_cast<std::ptrdiff_t>(last + 1 - i) <
+               static_cast<std::ptrdiff_t>(all.size()) &&
            all[static_cast<size_t>(start) + last + 1 - i] == values[last + 1]) {
       ++last;
     }

@@ -18,7 +18,10 @@ std::string Dump(const Json& json) {
 
 Json QuantilesJson(const Quantiles& q) {
   if (q.count == 0) return {{"count", 0}};
-  return {{"mean", q.mean_ms}, {"p50", q.p50_ms}, {"p90", q.p90_ms}, {"p99", q.p99_ms},
+  return {{"mean", q.mean_ms},
+          {"p50", q.p50_ms},
+          {"p90", q.p90_ms},
+          {"p99", q.p99_ms},
           {"count", q.count}};
 }
 
@@ -26,9 +29,14 @@ Json RequestsJson(const ReplayResult& result) {
   const ServingMetrics& m = result.metrics;
   Json dropped = Json::object();
   for (const auto& [reason, count] : result.trace.dropped) dropped[reason] = count;
-  return {{"read", result.trace.rows_read}, {"emitted", result.trace.emitted},
-          {"dropped", dropped}, {"descents", result.trace.descents}, {"finished", m.finished},
-          {"model_limit", m.model_limit}, {"rejected", m.rejected}, {"preempted", m.preempted},
+  return {{"read", result.trace.rows_read},
+          {"emitted", result.trace.emitted},
+          {"dropped", dropped},
+          {"descents", result.trace.descents},
+          {"finished", m.finished},
+          {"model_limit", m.model_limit},
+          {"rejected", m.rejected},
+          {"preempted", m.preempted},
           {"interrupted", m.unfinished}};
 }
 
@@ -43,12 +51,16 @@ Json StepsJson(const ReplayResult& result) {
   for (const auto& [m, count] : result.census->by_padded_m()) padded.push_back({m, count.steps});
   Json m = Json::object();
   if (steps > 0) {
-    m = {{"min", result.census->by_m().begin()->first}, {"p50", result.census->MedianM()},
+    m = {{"min", result.census->by_m().begin()->first},
+         {"p50", result.census->MedianM()},
          {"max", result.census->by_m().rbegin()->first}};
   }
-  return {{"count", steps}, {"tokens", result.simulation.num_tokens_scheduled},
-          {"preemptions", result.simulation.num_preemptions}, {"m", m},
-          {"m_histogram", histogram}, {"padded_m_histogram", padded}};
+  return {{"count", steps},
+          {"tokens", result.simulation.num_tokens_scheduled},
+          {"preemptions", result.simulation.num_preemptions},
+          {"m", m},
+          {"m_histogram", histogram},
+          {"padded_m_histogram", padded}};
 }
 
 Json ClassesJson(const ReplayResult& result) {
@@ -73,14 +85,17 @@ Json ClassesJson(const ReplayResult& result) {
 Json CurveJson(const ReplayResult& result) {
   Json curve = Json::array();
   for (const auto& [batch, point] : result.census->decode_curve()) {
-    curve.push_back({{"batch", batch}, {"steps", point.steps}, {"duration_ns", point.duration_ns},
+    curve.push_back({{"batch", batch},
+                     {"steps", point.steps},
+                     {"duration_ns", point.duration_ns},
                      {"kv_tokens", point.kv_tokens},
                      {"kv_traffic_ns", point.kv_traffic_ps / kPsPerNs}});
   }
   const StepTimeModel& model = result.timer->model();
-  return {{"decode_steps", curve}, {"knee_m", model.KneeM()},
+  return {{"decode_steps", curve},
+          {"knee_m", model.KneeM()},
           {"kv_tokens_matching_weights", model.KvTokensMatchingWeights()},
-          {"weight_bytes", model.weight_bytes()},
+          {"streamed_weight_bytes", model.streamed_bytes()},
           {"kv_bytes_per_token", model.kv_bytes_per_token()}};
 }
 
@@ -89,14 +104,20 @@ Json LifeJson(const RequestHistory& history, const ReplayResult& result) {
   for (size_t op = 0; op < result.book->ops().size(); ++op) {
     Json changes = Json::array();
     for (const ClassChange& change : ClassChanges(history, op, result.book.get())) {
-      changes.push_back({{"step", change.step}, {"token", change.position}, {"m", change.rows},
-                         {"class", change.klass.Hex()}, {"pieces", change.split}});
+      changes.push_back({{"step", change.step},
+                         {"token", change.position},
+                         {"m", change.rows},
+                         {"class", change.klass.Hex()},
+                         {"pieces", change.split}});
     }
     ops[OpName(result.book->ops()[op].op)] = std::move(changes);
   }
-  return {{"request_id", history.id()}, {"prompt_tokens", history.prompt_tokens()},
-          {"chunks", history.ChunkCuts()}, {"batch", BatchSizes(history)},
-          {"preempted_at_steps", history.preempted_at()}, {"class_changes", ops}};
+  return {{"request_id", history.id()},
+          {"prompt_tokens", history.prompt_tokens()},
+          {"chunks", history.ChunkCuts()},
+          {"batch", BatchSizes(history)},
+          {"preempted_at_steps", history.preempted_at()},
+          {"class_changes", ops}};
 }
 
 // RFC 4180: quotes where they are needed.
@@ -117,20 +138,28 @@ std::string TimeField(TimeNs ns) { return ns == kNever ? "" : std::to_string(ns)
 std::string SummaryJson(const ReplayResult& result) {
   const ServingMetrics& m = result.metrics;
   Json summary = {
-      {"schema_version", kSchemaVersion}, {"kind", "summary"},
-      {"interrupted", result.simulation.interrupted}, {"requests", RequestsJson(result)},
+      {"schema_version", kSchemaVersion},
+      {"kind", "summary"},
+      {"interrupted", result.simulation.interrupted},
+      {"requests", RequestsJson(result)},
       {"latency_ms",
-       {{"ttft", QuantilesJson(m.ttft)}, {"tpot", QuantilesJson(m.tpot)},
-        {"itl", QuantilesJson(m.itl)}, {"e2el", QuantilesJson(m.e2el)},
+       {{"ttft", QuantilesJson(m.ttft)},
+        {"tpot", QuantilesJson(m.tpot)},
+        {"itl", QuantilesJson(m.itl)},
+        {"e2el", QuantilesJson(m.e2el)},
         {"queueing", QuantilesJson(m.queueing)}}},
       {"throughput",
-       {{"requests_per_s", m.requests_per_s}, {"output_tokens_per_s", m.output_tokens_per_s},
-        {"total_tokens_per_s", m.total_tokens_per_s}, {"goodput_requests", m.good},
+       {{"requests_per_s", m.requests_per_s},
+        {"output_tokens_per_s", m.output_tokens_per_s},
+        {"total_tokens_per_s", m.total_tokens_per_s},
+        {"goodput_requests", m.good},
         {"goodput_per_s", m.goodput_per_s}}},
       {"tokens",
        {{"prompt", m.prompt_tokens}, {"output", m.output_tokens}, {"cached", m.cached_tokens}}},
-      {"steps", StepsJson(result)}, {"classes", ClassesJson(result)},
-      {"step_time", CurveJson(result)}, {"duration_ns", m.duration_ns}};
+      {"steps", StepsJson(result)},
+      {"classes", ClassesJson(result)},
+      {"step_time", CurveJson(result)},
+      {"duration_ns", m.duration_ns}};
   if (!result.histories.empty()) {
     Json lives = Json::array();
     for (const auto& history : result.histories) lives.push_back(LifeJson(*history, result));
@@ -161,9 +190,13 @@ std::string RunJson(const ExperimentSpec& spec, const RunInfo& info, bool interr
   }
   Json libraries = Json::object();
   for (const auto& [name, version] : info.libraries) libraries[name] = version;
-  const Json run = {{"schema_version", kSchemaVersion}, {"kind", "run"},
-                    {"batchvar", info.version}, {"interrupted", interrupted},
-                    {"seed", spec.seed}, {"config", ConfigJson(spec)}, {"inputs", inputs},
+  const Json run = {{"schema_version", kSchemaVersion},
+                    {"kind", "run"},
+                    {"batchvar", info.version},
+                    {"interrupted", interrupted},
+                    {"seed", spec.seed},
+                    {"config", ConfigJson(spec)},
+                    {"inputs", inputs},
                     {"environment", {{"command", info.command}, {"libraries", libraries}}}};
   return Dump(run);
 }

@@ -16,9 +16,9 @@ std::string SummaryJson(const ReplayResult& result);
 std::string RequestsCsv(const SimulationResult& simulation);
 
 struct RunInfo {
-  std::string version;      // of batchvar
-  std::string command;      // the exact command that repeats the run
-  std::string trace_name;   // as typed in the experiment; empty where there is none
+  std::string version;     // of batchvar
+  std::string command;     // the exact command that repeats the run
+  std::string trace_name;  // as typed in the experiment; empty where there is none
   std::string trace_sha256;
   std::vector<std::pair<std::string, std::string>> libraries;  // name, version
 };

@@ -27,11 +27,10 @@ const char* SchedulerName(SchedulerPolicy policy) {
 }
 
 std::string Header(const ExperimentSpec& spec, const ReplayResult& result) {
-  std::string text = absl::StrCat(spec.model.name, " on ", spec.device.name, " (",
-                                  spec.device.sm_count, " SMs), tp ", spec.tp, ", ",
-                                  DTypeName(spec.dtype), ", scheduler ",
-                                  SchedulerName(spec.scheduler.policy), ", policies ",
-                                  spec.policies.name, ", seed ", spec.seed, "\n");
+  std::string text = absl::StrCat(
+      spec.model.name, " on ", spec.device.name, " (", spec.device.sm_count, " SMs), tp ", spec.tp,
+      ", ", DTypeName(spec.dtype), ", scheduler ", SchedulerName(spec.scheduler.policy),
+      ", policies ", spec.policies.name, ", seed ", spec.seed, "\n");
   if (result.simulation.interrupted) {
     text += "INTERRUPTED: what follows covers only the part that was simulated\n";
   }
@@ -45,8 +44,8 @@ std::string RequestLines(const ReplayResult& result) {
   if (m.model_limit > 0) {
     absl::StrAppend(&text, " (", WithThousands(m.model_limit), " at max_model_len)");
   }
-  absl::StrAppend(&text, ", ", WithThousands(m.rejected), " rejected, ",
-                  WithThousands(m.preempted), " preempted");
+  absl::StrAppend(&text, ", ", WithThousands(m.rejected), " rejected, ", WithThousands(m.preempted),
+                  " preempted");
   if (m.unfinished > 0) absl::StrAppend(&text, ", ", WithThousands(m.unfinished), " unfinished");
   for (const auto& [reason, count] : result.trace.dropped) {
     absl::StrAppend(&text, ", ", WithThousands(count), " dropped (", reason, ")");
@@ -66,8 +65,8 @@ std::string LatencyTable(const ServingMetrics& m) {
       rows.push_back({name, "-", "-", "-", "-"});
       return;
     }
-    rows.push_back({name, Fixed(q.mean_ms, 2), Fixed(q.p50_ms, 2), Fixed(q.p90_ms, 2),
-                    Fixed(q.p99_ms, 2)});
+    rows.push_back(
+        {name, Fixed(q.mean_ms, 2), Fixed(q.p50_ms, 2), Fixed(q.p90_ms, 2), Fixed(q.p99_ms, 2)});
   };
   add("TTFT", m.ttft);
   add("TPOT", m.tpot);
@@ -81,36 +80,39 @@ std::string StepLines(const ReplayResult& result) {
   if (by_m.empty()) return "Steps       none\n";
   return absl::StrCat("Steps       ", WithThousands(result.simulation.num_steps),
                       "; M per step: min ", by_m.begin()->first, ", median ",
-                      result.census->MedianM(), ", max ",
-                      WithThousands(by_m.rbegin()->first), "; ", by_m.size(),
-                      " different M, after CUDA-graph padding ",
+                      result.census->MedianM(), ", max ", WithThousands(by_m.rbegin()->first), "; ",
+                      by_m.size(), " different M, after CUDA-graph padding ",
                       result.census->by_padded_m().size(), "\n");
 }
 
+// "K in 4: M 1..16 (95.1 %); one pass: M 24..8192 (4.9 %)", shares of steps.
 std::string ClassesOfOp(const OpClasses& op) {
-  if (op.op == Op::kAttention) {
-    std::string text = op.classes.size() == 1 ? "one rule for all steps" : "split factor";
-    if (op.classes.size() == 1) return text;
-    std::vector<int32_t> splits;
-    for (const VisitedClass& c : op.classes) splits.push_back(c.split);
-    std::sort(splits.begin(), splits.end());
-    for (size_t i = 0; i < splits.size(); ++i) absl::StrAppend(&text, i ? ", " : " ", splits[i]);
-    return text;
-  }
   std::vector<int64_t> all;
-  for (const VisitedClass& c : op.classes) all.insert(all.end(), c.rows.begin(), c.rows.end());
+  int64_t steps = 0;
+  for (const VisitedClass& c : op.classes) {
+    all.insert(all.end(), c.rows.begin(), c.rows.end());
+    steps += c.steps;
+  }
   std::sort(all.begin(), all.end());
   std::string text;
   for (const VisitedClass& c : op.classes) {
     if (!text.empty()) text += "; ";
-    absl::StrAppend(&text, c.split > 1 ? absl::StrCat("K in ", c.split) : "one pass", ": M ",
-                    RangesWithin(c.rows, all));
+    if (op.op == Op::kAttention) {
+      absl::StrAppend(&text, "split ", c.split);
+    } else {
+      absl::StrAppend(&text, c.split > 1 ? absl::StrCat("K in ", c.split) : "one pass", ": M ",
+                      RangesWithin(c.rows, all));
+    }
+    if (op.classes.size() > 1) {
+      absl::StrAppend(&text, " (",
+                      Percent(static_cast<double>(c.steps), static_cast<double>(steps)), ")");
+    }
   }
   return text;
 }
 
 std::string ClassTable(const ReplayResult& result) {
-  Rows rows = {{"op", "n", "k", "classes", "which M fell into them"}};
+  Rows rows = {{"op", "n", "k", "classes", "which M fell into them (share of steps)"}};
   for (size_t i = 0; i < result.classes.size(); ++i) {
     const OpShape& shape = result.book->ops()[i];
     rows.push_back({OpName(shape.op), shape.n > 0 ? std::to_string(shape.n) : "-",
@@ -157,12 +159,12 @@ std::string DecodeCurve(const ReplayResult& result) {
 std::string KneeLines(const ExperimentSpec& spec, const ReplayResult& result) {
   const StepTimeModel& model = result.timer->model();
   const StepCost one = model.Cost({1, 1, 0, 0});
-  return absl::StrCat(
-      "Knee        streaming the weights takes ",
-      Fixed(static_cast<double>(one.weight_traffic) / 1e9, 2), " ms a step on ", spec.device.name,
-      "; arithmetic takes longer from M = ", WithThousands(model.KneeM()),
-      " on;\n            KV traffic equals the weights at ",
-      WithThousands(model.KvTokensMatchingWeights()), " tokens in flight\n");
+  return absl::StrCat("Knee        streaming the weights takes ",
+                      Fixed(static_cast<double>(one.weight_traffic) / 1e9, 2), " ms a step on ",
+                      spec.device.name,
+                      "; arithmetic takes longer from M = ", WithThousands(model.KneeM()),
+                      " on;\n            KV traffic equals the weights at ",
+                      WithThousands(model.KvTokensMatchingWeights()), " tokens in flight\n");
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+#include "sim/plan/attention_batch_invariant.h"
+
+#include "sim/base/check.h"
+#include "sim/plan/plan_words.h"
+
+namespace batchvar {
+
+AttentionBatchInvariant::AttentionBatchInvariant(const AttentionPolicySpec& spec) : spec_(spec) {
+  BV_CHECK(spec.tile_kv >= 1 && spec.split_size >= 1);
+}
+
+AttentionRule AttentionBatchInvariant::Rule(const std::vector<AttentionRequest>& /*step*/,
+                                            const AttentionHeads& /*heads*/,
+                                            const DeviceSpec& /*device*/) const {
+  AttentionRule rule;
+  rule.tile_kv = spec_.tile_kv;
+  rule.split_size = spec_.split_size;
+  return rule;
+}
+
+Order AttentionBatchInvariant::OrderFor(const AttentionRule& rule, const AttentionRequest& request,
+                                        const AttentionHeads& heads,
+                                        const DeviceSpec& device) const {
+  return OrderOfPieces(request.kv_len, rule.split_size, rule.tile_kv, heads, device);
+}
+
+std::vector<std::string> AttentionBatchInvariant::Explain(const std::vector<AttentionRequest>& step,
+                                                          const AttentionHeads& heads,
+                                                          const DeviceSpec& device) const {
+  const AttentionRule rule = Rule(step, heads, device);
+  std::vector<std::string> words = {
+      "pieces of " + std::to_string(rule.split_size) + " KV positions, counted from token 0",
+      "where a piece ends depends on the request's own length alone, never on its neighbours"};
+  for (const AttentionRequest& request : step) {
+    const Order order = OrderFor(rule, request, heads, device);
+    words.push_back("kv_len " + std::to_string(request.kv_len) + ": " + PiecesWords(order.pieces));
+  }
+  return words;
+}
+
+const char* AttentionBatchInvariant::name() const {
+  return PolicyName(AttentionPolicyKind::kBatchInvariant);
+}
+
+// SGLang's deterministic decode and vLLM's FlashInfer path both cut at 2048 positions.
+PolicySource AttentionBatchInvariant::source() const { return {"vLLM", "0.32.0", "2026-10"}; }
+
+}  // namespace batchvar

@@ -1,0 +1,102 @@
+// A Plan says how one op of one step is cut on a device: tiles, grid, waves, and the map from
+// output tiles to Orders. Plain printable values. Made by gemm_policy.h and attention_policy.h;
+// read by reports, `explain`, and (from the executors on) by whatever runs the op.
+//
+// The class of a plan is the digest of its map from output ELEMENTS to orders (order_digest.h), so
+// plans that differ only in tiles share a class.
+#ifndef BATCHVAR_SIM_PLAN_PLAN_H_
+#define BATCHVAR_SIM_PLAN_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/digest.h"
+#include "sim/numerics/dtype.h"
+#include "sim/numerics/order.h"
+
+namespace batchvar {
+
+struct GemmShape {
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  DType dtype = DType::kBf16;
+};
+
+struct Tile {
+  int32_t m = 0;
+  int32_t n = 0;
+  int32_t k = 0;
+  friend bool operator==(const Tile&, const Tile&) = default;
+};
+
+// The numbers of a decision without words: cheap enough for every M of every step.
+struct GemmDecision {
+  Tile tile;
+  int64_t m_blocks = 0;
+  int64_t n_blocks = 0;
+  int64_t k_tiles = 0;
+  int32_t split_k = 1;            // pieces that exist
+  int64_t k_tiles_per_split = 0;  // of a full piece; the last one may be shorter
+  int64_t ctas = 0;               // blocks * split_k
+  int64_t waves = 0;
+  int64_t last_wave_ctas = 0;  // 1..sm_count
+  Combine combine = Combine::kNone;
+};
+
+// Half-open tile ranges that share one order.
+struct TileGroup {
+  Range m_tiles;
+  Range n_tiles;
+  Order order;
+};
+
+struct RejectedCandidate {
+  std::string candidate;
+  std::string reason;
+};
+
+struct PolicySource {
+  std::string project;
+  std::string version;
+  std::string date;
+};
+
+struct GemmPlan {
+  std::string policy;
+  std::string device;
+  int32_t sm_count = 0;
+  GemmShape shape;
+  GemmDecision decision;
+  std::vector<TileGroup> tiles;  // covers every output tile exactly once
+  Digest klass;                  // `class` in JSON
+  std::vector<std::string> explain;
+  std::vector<RejectedCandidate> rejected;
+  PolicySource source;
+};
+
+// One request's share of a step's attention.
+struct AttentionRequest {
+  int64_t q_len = 1;
+  int64_t kv_len = 1;  // after this step: num_computed + q_len
+};
+
+struct AttentionRequestPlan {
+  AttentionRequest request;
+  int32_t num_splits = 1;
+  Order order;   // KV pieces of the request's last query row, in combine order
+  Digest klass;  // of that order
+};
+
+// What a whole step has in common: two steps with equal rules cut any kv_len alike.
+struct AttentionRule {
+  int32_t tile_kv = 128;
+  int32_t split_factor = 1;  // textbook: splits wanted per request
+  int64_t split_size = 0;    // > 0: KV positions of a split, counted from token 0
+  friend auto operator<=>(const AttentionRule&, const AttentionRule&) = default;
+};
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_SIM_PLAN_PLAN_H_
