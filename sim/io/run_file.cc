@@ -73,7 +73,8 @@ PlanRecord PlanOf(const proto::Plan& plan) {
   out.ctas = plan.ctas();
   out.waves = plan.waves();
   out.combine = plan.combine();
-  for (const proto::KRange& piece : plan.pieces()) out.pieces.push_back({piece.begin(), piece.end()});
+  for (const proto::KRange& piece : plan.pieces())
+    out.pieces.push_back({piece.begin(), piece.end()});
   out.klass = DigestOfBytes(plan.class_digest());
   return out;
 }
@@ -116,8 +117,9 @@ RunFileWriter::RunFileWriter(std::unique_ptr<Stream> stream, std::string path)
 
 RunFileWriter::~RunFileWriter() = default;
 
-absl::StatusOr<std::unique_ptr<RunFileWriter>> RunFileWriter::Open(
-    const std::string& path, const std::string& producer, const std::string& config_yaml) {
+absl::StatusOr<std::unique_ptr<RunFileWriter>> RunFileWriter::Open(const std::string& path,
+                                                                   const std::string& producer,
+                                                                   const std::string& config_yaml) {
   auto stream = std::make_unique<Stream>(path + ".partial");
   if (!stream->ok()) return InputError({path + ".partial"}, "cannot be written");
   proto::RunRecord record;
@@ -290,9 +292,9 @@ absl::StatusOr<RunFile> ReadRunFile(const std::string& path_or_folder) {
       run.plans.push_back(PlanOf(record.plan()));
     } else if (record.has_footer()) {
       footer = true;
-      run.footer = {record.footer().interrupted(), static_cast<int64_t>(record.footer().num_steps()),
-                    static_cast<int64_t>(record.footer().num_requests()),
-                    record.footer().end_ns()};
+      run.footer = {record.footer().interrupted(),
+                    static_cast<int64_t>(record.footer().num_steps()),
+                    static_cast<int64_t>(record.footer().num_requests()), record.footer().end_ns()};
     }
     record.Clear();
   }

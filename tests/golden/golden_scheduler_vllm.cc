@@ -32,7 +32,8 @@ SchedulerConfig ConfigOf(const json& config) {
   out.async_scheduling = config.at("async_scheduling");
   out.scheduler_reserve_full_isl = config.at("scheduler_reserve_full_isl");
   out.watermark = config.at("watermark");
-  out.priority = config.at("policy") == "priority" ? QueuePriority::kPriority : QueuePriority::kFcfs;
+  out.priority =
+      config.at("policy") == "priority" ? QueuePriority::kPriority : QueuePriority::kFcfs;
   out.output_ends_by = OutputEndsBy::kLength;
   return out;
 }
@@ -85,9 +86,10 @@ class Replay {
     const bool idle = batch.rows.empty() && !(async && outputs.applied) && finished.empty();
     (*out)["finished"] = std::move(finished);
     const json& clock = config_.at("clock");
-    now_ += clock.at("mode") == "step" ? 1
-                                       : clock.at("base").get<int64_t>() +
-                                             clock.at("per_token").get<int64_t>() * batch.num_tokens;
+    now_ += clock.at("mode") == "step"
+                ? 1
+                : clock.at("base").get<int64_t>() +
+                      clock.at("per_token").get<int64_t>() * batch.num_tokens;
     ++step_;
     idle_steps_ = idle ? idle_steps_ + 1 : 0;
     if (idle_steps_ >= 3 && next_ < requests_.size()) {
@@ -116,8 +118,8 @@ class Replay {
       const std::vector<BlockId>& table = scheduler_->BlockTableOfRow(static_cast<int32_t>(i));
       size_t& known = num_blocks_[row.request];
       if (table.size() > known) {
-        blocks[std::to_string(id)] = std::vector<BlockId>(
-            table.begin() + static_cast<std::ptrdiff_t>(known), table.end());
+        blocks[std::to_string(id)] =
+            std::vector<BlockId>(table.begin() + static_cast<std::ptrdiff_t>(known), table.end());
         known = table.size();
       }
     }
@@ -126,11 +128,19 @@ class Replay {
     json running = json::array();
     for (const int32_t request : scheduler_->RunningRequests()) running.push_back(ids_[request]);
     const int32_t free = scheduler_->num_free_blocks();
-    return {{"type", "step"}, {"step", step_}, {"now", now_}, {"add", std::move(added)},
-            {"tot", batch.num_tokens}, {"sched", std::move(rows)}, {"new", std::move(first)},
-            {"resumed", resumed}, {"preempted", std::move(preempted)},
-            {"running", std::move(running)}, {"n_run", scheduler_->num_running()},
-            {"n_wait", scheduler_->num_waiting()}, {"free", free},
+    return {{"type", "step"},
+            {"step", step_},
+            {"now", now_},
+            {"add", std::move(added)},
+            {"tot", batch.num_tokens},
+            {"sched", std::move(rows)},
+            {"new", std::move(first)},
+            {"resumed", resumed},
+            {"preempted", std::move(preempted)},
+            {"running", std::move(running)},
+            {"n_run", scheduler_->num_running()},
+            {"n_wait", scheduler_->num_waiting()},
+            {"free", free},
             {"used", config_.at("num_gpu_blocks").get<int32_t>() - 1 - free},
             {"blocks", std::move(blocks)}};
   }

@@ -110,13 +110,14 @@ TEST_F(RunFileTest, AnyHistorySurvives) {
   for (int i = 0; i < 400; ++i) {
     std::vector<ScheduledRow> next;
     for (ScheduledRow row : rows) {
-      if (random.NextBelow(10) == 0) continue;  // left
+      if (random.NextBelow(10) == 0) continue;              // left
       if (random.NextBelow(30) == 0) row.num_computed = 0;  // preempted and started again
       next.push_back(row);
     }
     if (next.size() < 40 && random.NextBelow(3) != 0) {
       const auto tokens = static_cast<int32_t>(random.NextBelow(300)) + 1;
-      next.push_back({1000 + i, tokens, 0, random.NextBelow(2) ? Phase::kChunk : Phase::kLastChunk});
+      next.push_back(
+          {1000 + i, tokens, 0, random.NextBelow(2) ? Phase::kChunk : Phase::kLastChunk});
     }
     if (next.size() > 2 && random.NextBelow(20) == 0) std::swap(next[0], next[1]);
     if (next.empty()) continue;
