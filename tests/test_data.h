@@ -1,5 +1,5 @@
-// Where the reference data of the golden tests lies: an environment variable, else ../shared/... from
-// the project's root. A file that is not there is a SKIP that names it, never a pass.
+// Where the reference data of the golden tests lies: an environment variable, else ../shared/...
+// from the project's root. A file that is not there is a SKIP that names it, never a pass.
 #ifndef BATCHVAR_TESTS_TEST_DATA_H_
 #define BATCHVAR_TESTS_TEST_DATA_H_
 
@@ -20,8 +20,8 @@ std::vector<std::string> ListFiles(const std::string& folder, const std::string&
 
 }  // namespace batchvar
 
-#define BATCHVAR_SKIP_WITHOUT(path)                                     \
-  do {                                                                  \
+#define BATCHVAR_SKIP_WITHOUT(path)                                                \
+  do {                                                                             \
     if (!::batchvar::FileExists(path)) GTEST_SKIP() << "missing file: " << (path); \
   } while (false)
 

@@ -17,11 +17,11 @@ namespace batchvar {
 
 }  // namespace batchvar
 
-#define BV_CHECK(condition)                                      \
-  do {                                                           \
-    if (!(condition)) [[unlikely]] {                             \
-      ::batchvar::CheckFailed(__FILE__, __LINE__, #condition);   \
-    }                                                            \
+#define BV_CHECK(condition)                                    \
+  do {                                                         \
+    if (!(condition)) [[unlikely]] {                           \
+      ::batchvar::CheckFailed(__FILE__, __LINE__, #condition); \
+    }                                                          \
   } while (false)
 
 #endif  // BATCHVAR_SIM_BASE_CHECK_H_

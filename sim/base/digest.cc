@@ -77,7 +77,8 @@ Sha256& Sha256::Update(const void* data, size_t size) {
 
 Sha256& Sha256::UpdateI64(int64_t value) {
   std::array<uint8_t, 8> bytes;
-  for (int i = 0; i < 8; ++i) bytes[i] = static_cast<uint8_t>(static_cast<uint64_t>(value) >> 8 * i);
+  for (int i = 0; i < 8; ++i)
+    bytes[i] = static_cast<uint8_t>(static_cast<uint64_t>(value) >> 8 * i);
   return Update(bytes.data(), bytes.size());
 }
 

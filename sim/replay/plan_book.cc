@@ -13,7 +13,8 @@ namespace batchvar {
 namespace {
 
 // One accumulator over the whole K, whatever the tile: vLLM's fused-MoE kernel never splits K
-// (SPLIT_K 1 in every configuration of vLLM 0.32.0, 2026-10), and soft-max and arg-max walk one row.
+// (SPLIT_K 1 in every configuration of vLLM 0.32.0, 2026-10), and soft-max and arg-max walk one
+// row.
 Order OnePass(Arithmetic arithmetic, int64_t extent, DType output) {
   return Order{arithmetic, Combine::kNone, DType::kFp32, output, 0, {{0, extent}}};
 }
@@ -53,8 +54,8 @@ OpPlan PlanBook::Make(size_t op, int64_t rows) const {
       plan.policy = PolicyName(policies_.norm.kind);
       break;
     case OpKind::kAllReduce:
-      plan.order = AllReduceOrder(policies_.allreduce, tp_, rows * shape.allreduce_bytes_per_token,
-                                  dtype_);
+      plan.order =
+          AllReduceOrder(policies_.allreduce, tp_, rows * shape.allreduce_bytes_per_token, dtype_);
       plan.policy = PolicyName(policies_.allreduce.kind);
       break;
     case OpKind::kMoe:

@@ -1,6 +1,6 @@
-// The plans of one experiment: for every op of its model, the plan and the class at a number of rows
-// M, made once and kept. What a step's op does depends on M alone for GEMMs, norms and all-reduces;
-// attention depends on the whole step and is asked for through attention().
+// The plans of one experiment: for every op of its model, the plan and the class at a number of
+// rows M, made once and kept. What a step's op does depends on M alone for GEMMs, norms and
+// all-reduces; attention depends on the whole step and is asked for through attention().
 //
 // PlanAll() fills the book in parallel; after it, Find() may be called from any thread. Lookup()
 // plans on demand and is for one thread.
@@ -21,9 +21,9 @@
 namespace batchvar {
 
 struct OpPlan {
-  int64_t rows = 0;      // M
-  Order order;           // of every output element (every policy here is uniform over tiles)
-  GemmDecision gemm;     // GEMMs only
+  int64_t rows = 0;   // M
+  Order order;        // of every output element (every policy here is uniform over tiles)
+  GemmDecision gemm;  // GEMMs only
   std::string policy;
   Digest klass;
 };

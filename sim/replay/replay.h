@@ -22,16 +22,16 @@
 namespace batchvar {
 
 struct ReplayOptions {
-  int32_t threads = 1;              // planning; results do not depend on it
-  std::vector<std::string> requests; // whose histories to keep
-  std::vector<RunSink*> sinks;      // more listeners, for example a run file
+  int32_t threads = 1;                // planning; results do not depend on it
+  std::vector<std::string> requests;  // whose histories to keep
+  std::vector<RunSink*> sinks;        // more listeners, for example a run file
   std::function<bool()> interrupted = [] { return false; };
   std::function<void(int64_t, TimeNs)> progress = [](int64_t, TimeNs) {};
 };
 
 struct ReplayResult {
-  TraceCounts trace;              // rows_read == requests where the workload is synthetic
-  std::string trace_sha256;       // empty where it is synthetic
+  TraceCounts trace;         // rows_read == requests where the workload is synthetic
+  std::string trace_sha256;  // empty where it is synthetic
   SimulationResult simulation;
   ServingMetrics metrics;
   std::unique_ptr<PlanBook> book;

@@ -1,5 +1,5 @@
-// The life of one request in a run: in which steps it took part, in what company, and how its tokens
-// were cut. A sink of the simulator, or filled from a run file.
+// The life of one request in a run: in which steps it took part, in what company, and how its
+// tokens were cut. A sink of the simulator, or filled from a run file.
 #ifndef BATCHVAR_SIM_REPLAY_REQUEST_HISTORY_H_
 #define BATCHVAR_SIM_REPLAY_REQUEST_HISTORY_H_
 
@@ -75,8 +75,8 @@ struct ClassChange {
   int32_t split = 1;
 };
 
-// The first class and every change of `op` (not attention: its class follows the KV length, so every
-// token has its own; there the changes of its rule are listed).
+// The first class and every change of `op` (not attention: its class follows the KV length, so
+// every token has its own; there the changes of its rule are listed).
 std::vector<ClassChange> ClassChanges(const RequestHistory& history, size_t op, PlanBook* book);
 
 }  // namespace batchvar

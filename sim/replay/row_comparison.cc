@@ -83,8 +83,12 @@ class Comparer {
   }
 
   RowSide AttentionSide(int side, const HistoryEntry& entry, int64_t position) {
-    return {entry, StepOf(entry, position), entry.num_requests,
-            AttentionOrderAt(side, entry, position), books_[side]->attention().name(), {}};
+    return {entry,
+            StepOf(entry, position),
+            entry.num_requests,
+            AttentionOrderAt(side, entry, position),
+            books_[side]->attention().name(),
+            {}};
   }
 
   void CompareOp(int32_t pass, int64_t begin, int64_t end, size_t op, const HistoryEntry& a,
@@ -135,10 +139,12 @@ RowComparison CompareRows(const RequestHistory& a, PlanBook* book_a, const Reque
   while (i < runs_a.size() || j < runs_b.size()) {
     RowRun* x = i < runs_a.size() ? &runs_a[i] : nullptr;
     RowRun* y = j < runs_b.size() ? &runs_b[j] : nullptr;
-    const bool only_a = y == nullptr || (x != nullptr && (x->pass < y->pass ||
-                                         (x->pass == y->pass && x->end <= y->begin)));
-    const bool only_b = x == nullptr || (y != nullptr && (y->pass < x->pass ||
-                                         (x->pass == y->pass && y->end <= x->begin)));
+    const bool only_a =
+        y == nullptr ||
+        (x != nullptr && (x->pass < y->pass || (x->pass == y->pass && x->end <= y->begin)));
+    const bool only_b =
+        x == nullptr ||
+        (y != nullptr && (y->pass < x->pass || (x->pass == y->pass && y->end <= x->begin)));
     if (only_a) {
       AddUnpaired(true, x->pass, x->begin, x->end, comparer.out());
       ++i;

@@ -1,6 +1,6 @@
 // Compares one request in two runs, row by row: which of its tokens met another summation order, at
-// which op first. Equal row classes and equal inputs give equal bits, so no difference here means no
-// difference in the request's logits.
+// which op first. Equal row classes and equal inputs give equal bits, so no difference here means
+// no difference in the request's logits.
 //
 // A row is one computation of one token. Rows of both runs are paired by (pass, token): pass 0 is
 // the first time a token is computed, pass 1 after a preemption, and so on.
@@ -23,7 +23,7 @@ struct RowSide {
   int64_t rows = 0;  // M of the op; attention: sequences in the step
   Order order;
   std::string policy;
-  Tile tile;         // GEMMs
+  Tile tile;  // GEMMs
 };
 
 struct RowDifference {

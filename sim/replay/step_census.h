@@ -24,9 +24,9 @@ struct StepCount {
 struct DecodePoint {
   int64_t steps = 0;
   TimeNs duration_ns = 0;
-  int64_t kv_tokens = 0;      // summed over steps
-  TimePs kv_traffic_ps = 0;   // time that KV traffic alone takes, summed
-  TimePs weight_ps = 0;       // the same for the weights
+  int64_t kv_tokens = 0;     // summed over steps
+  TimePs kv_traffic_ps = 0;  // time that KV traffic alone takes, summed
+  TimePs weight_ps = 0;      // the same for the weights
 };
 
 class StepCensus final : public RunSink {
@@ -37,7 +37,7 @@ class StepCensus final : public RunSink {
   void OnRequest(int32_t, const Request&) override {}
   void OnSpan(const StepSpan& span) override;
 
-  const std::map<int64_t, StepCount>& by_m() const { return by_m_; }                // before padding
+  const std::map<int64_t, StepCount>& by_m() const { return by_m_; }  // before padding
   int64_t MedianM() const;  // 0 without steps; the lower one of two
   const std::map<int64_t, StepCount>& by_padded_m() const { return by_padded_m_; }
   const std::map<int64_t, StepCount>& by_requests() const { return by_requests_; }
@@ -61,8 +61,8 @@ struct VisitedClass {
   Digest klass;
   int64_t steps = 0;
   int64_t tokens = 0;
-  std::vector<int64_t> rows;   // the M that fell into it, ascending (attention: none)
-  int32_t split = 1;           // pieces of K, or attention's split factor
+  std::vector<int64_t> rows;  // the M that fell into it, ascending (attention: none)
+  int32_t split = 1;          // pieces of K, or attention's split factor
 };
 
 struct OpClasses {
@@ -70,8 +70,8 @@ struct OpClasses {
   std::vector<VisitedClass> classes;  // in order of their smallest M; attention: of its rule
 };
 
-// The book must hold every M of the census (PlanBook::PlanAll). Attention's classes are those of its
-// rule: two steps with one rule cut any kv length alike.
+// The book must hold every M of the census (PlanBook::PlanAll). Attention's classes are those of
+// its rule: two steps with one rule cut any kv length alike.
 std::vector<OpClasses> VisitedClasses(const StepCensus& census, const PlanBook& book);
 
 }  // namespace batchvar

@@ -39,12 +39,8 @@ ArrivalTimes::ArrivalTimes(const ArrivalSpec& spec, uint64_t seed)
   switch (process_) {
     case ArrivalProcess::kConstant:
     case ArrivalProcess::kGamma:
-    case ArrivalProcess::kWeibull:
-      SetRenewal(spec);
-      break;
-    case ArrivalProcess::kPoisson:
-      AddSegment(0, spec.rate_per_s, spec.rate_per_s);
-      break;
+    case ArrivalProcess::kWeibull: SetRenewal(spec); break;
+    case ArrivalProcess::kPoisson: AddSegment(0, spec.rate_per_s, spec.rate_per_s); break;
     case ArrivalProcess::kPiecewise:
       ended_ = spec.rates.empty();
       for (const RatePiece& piece : spec.rates) {
@@ -55,10 +51,8 @@ ArrivalTimes::ArrivalTimes(const ArrivalSpec& spec, uint64_t seed)
       AddSegment(spec.duration_s, spec.start_rate_per_s, spec.end_rate_per_s);
       AddSegment(0, spec.end_rate_per_s, spec.end_rate_per_s);
       break;
-    case ArrivalProcess::kAllAtOnce:
-      break;
-    case ArrivalProcess::kClosedLoop:
-      BV_CHECK(false);
+    case ArrivalProcess::kAllAtOnce: break;
+    case ArrivalProcess::kClosedLoop: BV_CHECK(false);
   }
   if (!segments_.empty()) segments_.back().end_ns = kArrivalHorizonNs;  // whatever its duration
 }

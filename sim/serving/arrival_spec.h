@@ -28,12 +28,12 @@ struct RatePiece {
 
 struct ArrivalSpec {
   ArrivalProcess process = ArrivalProcess::kPoisson;
-  double rate_per_s = 1.0;      // constant, poisson, gamma, weibull
-  double cv = 1.0;              // gamma, weibull: coefficient of variation of the gaps.
-                                // YAML also accepts vLLM's `burstiness` b for gamma: cv = 1/sqrt(b)
-  int32_t concurrency = 1;      // closed_loop: requests in flight
-  double think_time_s = 0;      // closed_loop: from an answer's end to the next request
-  std::vector<RatePiece> rates; // piecewise: Poisson at each rate in turn; the last one goes on
+  double rate_per_s = 1.0;  // constant, poisson, gamma, weibull
+  double cv = 1.0;          // gamma, weibull: coefficient of variation of the gaps.
+                            // YAML also accepts vLLM's `burstiness` b for gamma: cv = 1/sqrt(b)
+  int32_t concurrency = 1;  // closed_loop: requests in flight
+  double think_time_s = 0;  // closed_loop: from an answer's end to the next request
+  std::vector<RatePiece> rates;  // piecewise: Poisson at each rate in turn; the last one goes on
   double start_rate_per_s = 0;  // ramp: Poisson, linear from start to end over duration_s, then end
   double end_rate_per_s = 0;
   double duration_s = 0;
@@ -54,10 +54,10 @@ struct LengthSpec {
   int32_t fixed = 1;
   int32_t min = 1;
   int32_t max = 1 << 20;
-  double mean = 0;    // normal, lognormal: of the length itself, before clamping to [min, max]
+  double mean = 0;  // normal, lognormal: of the length itself, before clamping to [min, max]
   double stddev = 0;
-  double theta = 0;   // zipf: P(n) ~ (n - min + 1)^-theta over [min, max]
-  std::string path;   // empirical: file as typed; a CSV of `tokens,weight` lines
+  double theta = 0;  // zipf: P(n) ~ (n - min + 1)^-theta over [min, max]
+  std::string path;  // empirical: file as typed; a CSV of `tokens,weight` lines
   std::vector<std::pair<int32_t, double>> empirical;  // (tokens, weight), read from path
 };
 

@@ -47,14 +47,15 @@ const StepBatch& BatchScheduler::Schedule() {
   for (Member& member : running_) {
     const int32_t n = member.num_tokens - member.num_computed;
     const bool decode = n == 1 && member.num_computed >= member.prompt_tokens;
-    batch_.rows.push_back({member.request, n, member.num_computed,
-                           decode ? Phase::kDecode : Phase::kLastChunk});
+    batch_.rows.push_back(
+        {member.request, n, member.num_computed, decode ? Phase::kDecode : Phase::kLastChunk});
     batch_.num_tokens += n;
     member.num_computed += n;
     longest = std::max(longest, n);
   }
   if (config_.policy == SchedulerPolicy::kStatic && !running_.empty()) {
-    batch_.padding_tokens = static_cast<int32_t>(int64_t{longest} * batch_size_ - batch_.num_tokens);
+    batch_.padding_tokens =
+        static_cast<int32_t>(int64_t{longest} * batch_size_ - batch_.num_tokens);
   }
   step_pending_ = !running_.empty();
   return batch_;

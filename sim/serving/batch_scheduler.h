@@ -37,7 +37,7 @@ class BatchScheduler final : public Scheduler {
     int32_t request = 0;
     int32_t prompt_tokens = 0;
     int32_t stop_after = 0;
-    int32_t num_tokens = 0;    // prompt + generated
+    int32_t num_tokens = 0;  // prompt + generated
     int32_t num_computed = 0;
     std::vector<BlockId> blocks;
   };

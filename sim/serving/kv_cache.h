@@ -56,8 +56,8 @@ class KvCache {
   void Free(std::vector<BlockId>* table);
 
  private:
-  static constexpr NodeId kNoNode = 0;               // not cached
-  static constexpr NodeId kForgotten = UINT32_MAX;   // cached, but nobody can ask for it any more
+  static constexpr NodeId kNoNode = 0;              // not cached
+  static constexpr NodeId kForgotten = UINT32_MAX;  // cached, but nobody can ask for it any more
   static constexpr BlockId kNoBlock = -1;
 
   // Links of the free list; the null block is its head (front = next, back = prev).

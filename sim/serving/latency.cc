@@ -27,10 +27,10 @@ bool Meets(const GoodputLimits& limits, const RequestResult& request) {
     return limit_ms <= 0 || Ms(static_cast<double>(value)) <= limit_ms;
   };
   const int64_t gaps = request.output_tokens - 1;
-  const double tpot_ns =
-      gaps > 0 ? static_cast<double>(request.last_token_ns - request.first_token_ns) /
-                     static_cast<double>(gaps)
-               : 0;
+  const double tpot_ns = gaps > 0
+                             ? static_cast<double>(request.last_token_ns - request.first_token_ns) /
+                                   static_cast<double>(gaps)
+                             : 0;
   return within(limits.ttft_ms, request.first_token_ns - request.arrival_ns) &&
          within(limits.e2el_ms, request.last_token_ns - request.arrival_ns) &&
          (limits.tpot_ms <= 0 || Ms(tpot_ns) <= limits.tpot_ms);

@@ -31,11 +31,11 @@ struct GoodputLimits {
 };
 
 struct ServingMetrics {
-  int64_t finished = 0;     // model_limit included
+  int64_t finished = 0;  // model_limit included
   int64_t model_limit = 0;
   int64_t rejected = 0;
-  int64_t unfinished = 0;   // only after an interruption
-  int64_t preempted = 0;    // requests preempted at least once
+  int64_t unfinished = 0;  // only after an interruption
+  int64_t preempted = 0;   // requests preempted at least once
   int64_t preemptions = 0;
   int64_t cached_tokens = 0;
   int64_t prompt_tokens = 0;  // of finished requests
@@ -44,12 +44,12 @@ struct ServingMetrics {
   Quantiles tpot;
   Quantiles itl;
   Quantiles e2el;
-  Quantiles queueing;        // first scheduled - arrival
-  TimeNs duration_ns = 0;    // last completion - first arrival
+  Quantiles queueing;      // first scheduled - arrival
+  TimeNs duration_ns = 0;  // last completion - first arrival
   double requests_per_s = 0;
   double output_tokens_per_s = 0;
   double total_tokens_per_s = 0;
-  int64_t good = 0;          // requests that meet every limit
+  int64_t good = 0;  // requests that meet every limit
   double goodput_per_s = 0;
 };
 

@@ -62,16 +62,12 @@ int32_t LengthSampler::At(int64_t request) const {
   switch (distribution_) {
     case LengthDistribution::kUniform:
       return Above(stream.NextBelow(static_cast<uint64_t>(int64_t{max_} - min_ + 1)));
-    case LengthDistribution::kNormal:
-      return Bounded(mean_ + stddev_ * stream.NextNormal());
+    case LengthDistribution::kNormal: return Bounded(mean_ + stddev_ * stream.NextNormal());
     case LengthDistribution::kLognormal:
       return Bounded(PortableExp(mean_ + stddev_ * stream.NextNormal()));
-    case LengthDistribution::kZipf:
-      return Above(TableIndex(stream.NextUniform()));
-    case LengthDistribution::kEmpirical:
-      return tokens_[TableIndex(stream.NextUniform())];
-    case LengthDistribution::kFixed:
-      break;
+    case LengthDistribution::kZipf: return Above(TableIndex(stream.NextUniform()));
+    case LengthDistribution::kEmpirical: return tokens_[TableIndex(stream.NextUniform())];
+    case LengthDistribution::kFixed: break;
   }
   return fixed_;
 }

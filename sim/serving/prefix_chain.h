@@ -1,8 +1,8 @@
 // Names for the contents of KV blocks. A block's content is its tokens AND everything before them,
 // so contents form a tree; a node of that tree is a small integer, equal exactly when the contents
-// are. Prompts are symbolic (segments, see request.h): two blocks are equal when they cover the same
-// tokens of the same segments after equal parents. Text that nobody shares gets private nodes, which
-// are recycled when their request is done.
+// are. Prompts are symbolic (segments, see request.h): two blocks are equal when they cover the
+// same tokens of the same segments after equal parents. Text that nobody shares gets private nodes,
+// which are recycled when their request is done.
 //
 // Used by KvCache only. Deterministic: the hash map below is only looked up, never walked.
 #ifndef BATCHVAR_SIM_SERVING_PREFIX_CHAIN_H_
@@ -27,8 +27,8 @@ struct PrefixChain {
     NodeId node = 0;
   };
   std::vector<Run> runs;
-  int32_t num_blocks = 0;        // blocks that the runs cover
-  int32_t num_shared_blocks = 0; // those before the private run
+  int32_t num_blocks = 0;         // blocks that the runs cover
+  int32_t num_shared_blocks = 0;  // those before the private run
 };
 
 class PrefixTree {

@@ -10,10 +10,10 @@
 namespace batchvar {
 
 enum class RequestStatus : uint8_t {
-  kUnfinished,   // the run was interrupted
+  kUnfinished,  // the run was interrupted
   kFinished,
-  kModelLimit,   // ended at max_model_len before its own output length: counted as finished, too
-  kRejected,     // its prompt alone reaches max_model_len
+  kModelLimit,  // ended at max_model_len before its own output length: counted as finished, too
+  kRejected,    // its prompt alone reaches max_model_len
 };
 
 constexpr const char* StatusName(RequestStatus status) {
@@ -36,9 +36,9 @@ struct RequestResult {
   TimeNs last_token_ns = kNever;
   TimeNs finish_ns = kNever;
   int32_t prompt_tokens = 0;
-  int32_t output_tokens = 0;   // generated so far
+  int32_t output_tokens = 0;  // generated so far
   int32_t preemptions = 0;
-  int32_t cached_tokens = 0;   // prefix-cache hit of the first admission
+  int32_t cached_tokens = 0;  // prefix-cache hit of the first admission
   RequestStatus status = RequestStatus::kUnfinished;
 
   bool Done() const {

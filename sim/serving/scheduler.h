@@ -29,9 +29,9 @@ struct StepOutputs {
     int32_t request;
     FinishReason reason;
   };
-  bool applied = false;              // false: no step was in flight, or it is not due yet
-  std::vector<int32_t> got_token;    // requests that received a token, in batch order
-  std::vector<Finished> finished;    // a subset of got_token, in batch order
+  bool applied = false;            // false: no step was in flight, or it is not due yet
+  std::vector<int32_t> got_token;  // requests that received a token, in batch order
+  std::vector<Finished> finished;  // a subset of got_token, in batch order
 
   void Clear() {
     applied = false;

@@ -18,7 +18,7 @@ struct SchedulerConfig {
   SchedulerPolicy policy = SchedulerPolicy::kVllmV1;
   int32_t max_num_batched_tokens = 8192;
   int32_t max_num_seqs = 1024;
-  int32_t max_model_len = 0;   // resolved: the model's positions
+  int32_t max_model_len = 0;  // resolved: the model's positions
   int32_t block_size = 16;
   int32_t num_gpu_blocks = 0;  // resolved; block 0 is the null block and never used
   bool enable_chunked_prefill = true;

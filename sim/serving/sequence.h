@@ -16,20 +16,20 @@ namespace batchvar {
 enum class SequenceStatus : uint8_t { kWaiting, kRunning, kPreempted, kFinished };
 
 struct Sequence {
-  int32_t request = 0;         // index in the run
+  int32_t request = 0;  // index in the run
   SequenceStatus status = SequenceStatus::kWaiting;
   int32_t prompt_tokens = 0;
-  int32_t stop_after = 0;      // outputs after which it stops, foreseen or not
-  int32_t max_tokens = 0;      // outputs after which the scheduler knows that it stops
-  int32_t num_tokens = 0;      // known tokens: prompt + generated
-  int32_t num_computed = 0;    // scheduled ones count as computed
-  int32_t placeholders = 0;    // async: tokens that are being sampled and not known yet
-  int32_t in_flight = 0;       // tokens of steps whose outputs are not applied yet
-  int32_t stale = 0;           // those of them that a preemption made worthless
+  int32_t stop_after = 0;    // outputs after which it stops, foreseen or not
+  int32_t max_tokens = 0;    // outputs after which the scheduler knows that it stops
+  int32_t num_tokens = 0;    // known tokens: prompt + generated
+  int32_t num_computed = 0;  // scheduled ones count as computed
+  int32_t placeholders = 0;  // async: tokens that are being sampled and not known yet
+  int32_t in_flight = 0;     // tokens of steps whose outputs are not applied yet
+  int32_t stale = 0;         // those of them that a preemption made worthless
   int32_t num_cached_blocks = 0;
   int32_t priority = 0;
   int64_t arrival_ns = 0;
-  std::string id;              // priority ties are broken by it, as a string
+  std::string id;  // priority ties are broken by it, as a string
   std::vector<BlockId> blocks;
   PrefixChain chain;
 

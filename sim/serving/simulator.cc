@@ -7,8 +7,8 @@
 
 namespace batchvar {
 
-Simulator::Simulator(const SimulationOptions& options, WorkloadSource* source,
-                     Scheduler* scheduler, StepTimer* timer, std::vector<RunSink*> sinks)
+Simulator::Simulator(const SimulationOptions& options, WorkloadSource* source, Scheduler* scheduler,
+                     StepTimer* timer, std::vector<RunSink*> sinks)
     : options_(options),
       source_(source),
       scheduler_(scheduler),
@@ -26,12 +26,12 @@ SimulationResult Simulator::Run() {
     }
     AdmitArrivals();
     const StepBatch& batch = scheduler_->Schedule();
-    if (!batch.rows.empty()) RunStep(batch);
     CountPreemptions();
+    if (!batch.rows.empty()) RunStep(batch);
     const size_t in_flight = step_ends_.size();
     ApplyOutputs();
-    stalled = batch.rows.empty() && step_ends_.size() == in_flight &&
-              scheduler_->preempted().empty();
+    stalled =
+        batch.rows.empty() && step_ends_.size() == in_flight && scheduler_->preempted().empty();
     options_.progress(num_done_, now_);
   }
   spans_.Flush();
@@ -83,7 +83,8 @@ void Simulator::RunStep(const StepBatch& batch) {
       result.cached_tokens = row.num_computed;
     }
   }
-  spans_.Add(result_.num_steps, now_, now_ + duration, padded_m, batch, scheduler_->preempted());
+  spans_.Add(result_.num_steps, now_, now_ + duration, padded_m, batch, preempted_);
+  preempted_.clear();
   ++result_.num_steps;
   result_.num_tokens_scheduled += batch.num_tokens;
   result_.peak_running =
@@ -97,6 +98,7 @@ void Simulator::CountPreemptions() {
   for (const int32_t request : scheduler_->preempted()) {
     ++result_.requests[request].preemptions;
     ++result_.num_preemptions;
+    preempted_.push_back(request);
   }
 }
 
@@ -110,8 +112,8 @@ void Simulator::ApplyOutputs() {
   for (const StepOutputs::Finished& done : outputs.finished) {
     RequestResult& result = result_.requests[done.request];
     result.finish_ns = when;
-    result.status = done.reason == FinishReason::kStop ? RequestStatus::kFinished
-                                                       : RequestStatus::kModelLimit;
+    result.status =
+        done.reason == FinishReason::kStop ? RequestStatus::kFinished : RequestStatus::kModelLimit;
     ++num_done_;
     source_->OnFinished(when);
   }

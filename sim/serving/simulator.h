@@ -40,7 +40,7 @@ struct SimulationResult {
   int64_t num_tokens_scheduled = 0;
   int64_t num_preemptions = 0;
   int64_t peak_running = 0;
-  TimeNs end_ns = 0;                    // end of the last step
+  TimeNs end_ns = 0;  // end of the last step
   bool interrupted = false;
 };
 
@@ -76,7 +76,8 @@ class Simulator {
   SpanBuilder spans_;
 
   TimeNs now_ = 0;
-  std::deque<TimeNs> step_ends_;  // of steps whose outputs are not applied yet
+  std::deque<TimeNs> step_ends_;    // of steps whose outputs are not applied yet
+  std::vector<int32_t> preempted_;  // since the last step that ran: a round may only preempt
   int64_t num_done_ = 0;
   SimulationResult result_;
 };

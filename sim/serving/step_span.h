@@ -21,9 +21,9 @@ struct StepSpan {
   int32_t num_steps = 0;
   TimeNs start_ns = 0;
   TimeNs end_ns = 0;
-  int64_t padded_m = 0;           // M of the body's GEMMs, the same in all steps of the span
-  StepBatch batch;                // as of the first step; in step i num_computed is i larger
-  std::vector<int32_t> preempted; // in the first step
+  int64_t padded_m = 0;            // M of the body's GEMMs, the same in all steps of the span
+  StepBatch batch;                 // as of the first step; in step i num_computed is i larger
+  std::vector<int32_t> preempted;  // by the first step, or after the step before it
 
   int64_t M() const { return batch.M(); }
 };

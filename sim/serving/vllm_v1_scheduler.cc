@@ -104,8 +104,7 @@ void VllmV1Scheduler::ScheduleRunning() {
       continue;
     }
     const int32_t wanted = sequence.num_known_or_pending() - sequence.num_computed;
-    const int32_t limit =
-        std::min(budget_, config_.max_model_len - sequence.num_computed - 1);
+    const int32_t limit = std::min(budget_, config_.max_model_len - sequence.num_computed - 1);
     const int32_t n = CutChunk(sequence, sequence.num_computed, wanted, limit);
     if (n == 0) {
       // Decodes may take all the room below its next multiple for ever, unless nobody new joins.
@@ -123,8 +122,7 @@ bool VllmV1Scheduler::AllocateOrPreempt(int32_t slot, int32_t n, size_t* cursor)
   Sequence& sequence = sequences_[slot];
   while (true) {
     const int64_t last = std::min(sequence.num_computed + n, config_.max_model_len);
-    const int32_t needed =
-        kv_.BlocksFor(last) - static_cast<int32_t>(sequence.blocks.size());
+    const int32_t needed = kv_.BlocksFor(last) - static_cast<int32_t>(sequence.blocks.size());
     if (needed <= kv_.num_free()) {
       AllocateRunning(&sequence, n);
       return true;
@@ -270,8 +268,8 @@ void VllmV1Scheduler::FinishSchedule() {
 const StepOutputs& VllmV1Scheduler::ApplyOutputs() {
   outputs_.Clear();
   if (in_flight_.empty()) return outputs_;
-  const bool due = !config_.async_scheduling || in_flight_.size() >= kAsyncStepsInFlight ||
-                   batch_.rows.empty();
+  const bool due =
+      !config_.async_scheduling || in_flight_.size() >= kAsyncStepsInFlight || batch_.rows.empty();
   if (!due) return outputs_;
   Step step = std::move(in_flight_.front());
   in_flight_.pop_front();

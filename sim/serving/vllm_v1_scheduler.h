@@ -39,9 +39,9 @@ class VllmV1Scheduler final : public Scheduler {
  private:
   // A scheduled step whose outputs are not applied yet.
   struct Step {
-    std::vector<int32_t> slots;         // batch order
+    std::vector<int32_t> slots;  // batch order
     std::vector<int32_t> num_scheduled;
-    std::vector<uint8_t> samples;       // 1: this row yields a token
+    std::vector<uint8_t> samples;  // 1: this row yields a token
   };
 
   void ScheduleRunning();
@@ -79,8 +79,8 @@ class VllmV1Scheduler final : public Scheduler {
   Step step_;
   std::vector<int32_t> preempted_;
   int32_t budget_ = 0;
-  int32_t threshold_ = 0;          // 0: none
-  bool hold_admission_ = false;    // a running chunk waits for room to reach its alignment
+  int32_t threshold_ = 0;        // 0: none
+  bool hold_admission_ = false;  // a running chunk waits for room to reach its alignment
   KvCache::Hits hits_;
   std::vector<int32_t> set_aside_;
 

@@ -1,6 +1,6 @@
 // The queue of requests that do not run: a deque (fcfs) or ordered by (priority, arrival, id as a
-// string), smaller first. A preempted request goes to the front under fcfs and back to its own place
-// under priority (it has no boost, vllm#41951).
+// string), smaller first. A preempted request goes to the front under fcfs and back to its own
+// place under priority (it has no boost, vllm#41951).
 #ifndef BATCHVAR_SIM_SERVING_WAITING_QUEUE_H_
 #define BATCHVAR_SIM_SERVING_WAITING_QUEUE_H_
 

@@ -1,5 +1,6 @@
 // Errors that a user can act on: an absl::Status whose message begins with file:line:column, and
-// which carries those places for --json. The code decides the exit code (tools/batchvar/exit_code.h):
+// which carries those places for --json. The code decides the exit code
+// (tools/batchvar/exit_code.h):
 //   kInvalidArgument  usage or configuration                 -> 2
 //   kDataLoss         unreadable or malformed input          -> 4
 //   kCancelled        interrupted                            -> 130

@@ -50,7 +50,8 @@ TEST(Replay, AStopTokenCostsOneWastedRowUnderAsyncScheduling) {
   const auto tokens = [](const char* ends_by, const char* async) {
     return RunOf(AllAtOnce(10, {ends_by, async})).simulation.num_tokens_scheduled;
   };
-  const int64_t plain = tokens("scheduler.output_ends_by=length", "scheduler.async_scheduling=false");
+  const int64_t plain =
+      tokens("scheduler.output_ends_by=length", "scheduler.async_scheduling=false");
   EXPECT_EQ(plain, 10 * (64 + 31));
   EXPECT_EQ(tokens("scheduler.output_ends_by=length", "scheduler.async_scheduling=true"), plain);
   EXPECT_EQ(tokens("scheduler.output_ends_by=eos", "scheduler.async_scheduling=true"), plain + 10);
@@ -126,9 +127,8 @@ TEST(RowComparison, BatchInvariantRowsDependOnPositionOnly) {
 }
 
 TEST(RowComparison, TokensFromTheCacheAreUnpaired) {
-  const std::string yaml =
-      "model: llama31_8b\ndevice: h100_sxm\nworkload: {trace: {path: " +
-      ProjectPath("traces/sample.jsonl") + ", format: jsonl}}\n";
+  const std::string yaml = "model: llama31_8b\ndevice: h100_sxm\nworkload: {trace: {path: " +
+                           ProjectPath("traces/sample.jsonl") + ", format: jsonl}}\n";
   ReplayResult warm = RunOf(ExperimentOf(yaml));
   std::string id;
   int32_t cached = 0;

@@ -69,8 +69,7 @@ ExitCode Explain(const ExplainOptions& options) {
                             "' has another prompt length or another kind of model in each"),
         options.json);
   }
-  const RowComparison rows =
-      CompareRows(*a->history, a->book.get(), *b->history, b->book.get());
+  const RowComparison rows = CompareRows(*a->history, a->book.get(), *b->history, b->book.get());
   const ExplainedRun side_a{options.run_a, a->history.get(), a->book.get()};
   const ExplainedRun side_b{options.run_b, b->history.get(), b->book.get()};
   PrintData(options.json ? ExplainJson(side_a, side_b, rows) : ExplainText(side_a, side_b, rows));

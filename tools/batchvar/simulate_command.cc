@@ -62,10 +62,10 @@ absl::Status MakeFolder(const std::string& path) {
 absl::Status WriteResults(const SimulateOptions& options, const ExperimentSpec& spec,
                           const ReplayResult& result, RunFileWriter* run_file) {
   const SimulationResult& simulation = result.simulation;
-  absl::Status status = run_file->Finish(
-      result.book->Records(), {simulation.interrupted, simulation.num_steps,
-                               static_cast<int64_t>(simulation.requests.size()),
-                               simulation.end_ns});
+  absl::Status status =
+      run_file->Finish(result.book->Records(),
+                       {simulation.interrupted, simulation.num_steps,
+                        static_cast<int64_t>(simulation.requests.size()), simulation.end_ns});
   if (!status.ok()) return status;
   RunInfo info;
   info.version = BATCHVAR_VERSION;
@@ -90,17 +90,16 @@ std::function<void(int64_t, TimeNs)> ProgressOn(ProgressLine* line) {
 }
 
 ExitCode Simulate(const SimulateOptions& options) {
-  const absl::StatusOr<ExperimentSpec> spec =
-      LoadExperiment(options.experiment, options.overrides);
+  const absl::StatusOr<ExperimentSpec> spec = LoadExperiment(options.experiment, options.overrides);
   if (!spec.ok()) return ReportError(spec.status(), options.json);
   std::unique_ptr<RunFileWriter> run_file;
   ReplayOptions replay;
   if (!options.out.empty()) {
     const absl::Status made = MakeFolder(options.out);
     if (!made.ok()) return ReportError(made, options.json);
-    auto opened = RunFileWriter::Open(options.out + "/run.binpb",
-                                      absl::StrCat("batchvar ", BATCHVAR_VERSION),
-                                      ExpandToYaml(*spec));
+    auto opened =
+        RunFileWriter::Open(options.out + "/run.binpb", absl::StrCat("batchvar ", BATCHVAR_VERSION),
+                            ExpandToYaml(*spec));
     if (!opened.ok()) return ReportError(opened.status(), options.json);
     run_file = std::move(*opened);
     replay.sinks.push_back(run_file.get());

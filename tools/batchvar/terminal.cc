@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-
 #include <nlohmann/json.hpp>
 
 #include "sim/status/located_error.h"
@@ -39,9 +38,10 @@ ExitCode ReportError(const absl::Status& status, bool json) {
     return code;
   }
   const Location where = LocationOf(status);
-  nlohmann::ordered_json object = {
-      {"schema_version", 1}, {"kind", "error"}, {"exit_code", static_cast<int>(code)},
-      {"message", message}};
+  nlohmann::ordered_json object = {{"schema_version", 1},
+                                   {"kind", "error"},
+                                   {"exit_code", static_cast<int>(code)},
+                                   {"message", message}};
   if (!where.file.empty()) object["file"] = where.file;
   if (where.line > 0) object["line"] = where.line;
   if (where.column > 0) object["column"] = where.column;
