@@ -1,0 +1,229 @@
+// ExperimentSpec -> YAML that reads back into an equal one. Keys stand in the order of
+// docs/config.md; keys that the chosen policy, process or padding does not use are left out,
+// because reading them back would be an error.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/load_experiment.h"
+#include "sim/config/scalar_text.h"
+#include "sim/config/spec_names.h"
+#include "sim/config/yaml_writer.h"
+
+namespace batchvar {
+namespace {
+
+void WriteModel(const ModelSpec& model, YamlWriter* out) {
+  out->Open("model");
+  out->Text("name", model.name);
+  out->Integer("layers", model.layers);
+  out->Integer("hidden_size", model.hidden_size);
+  out->Integer("intermediate_size", model.intermediate_size);
+  out->Integer("q_heads", model.q_heads);
+  out->Integer("kv_heads", model.kv_heads);
+  out->Integer("head_dim", model.head_dim);
+  out->Integer("vocab_size", model.vocab_size);
+  out->Integer("max_positions", model.max_positions);
+  out->Bool("qk_norm", model.qk_norm);
+  out->Bool("tied_embeddings", model.tied_embeddings);
+  out->Integer("num_experts", model.num_experts);
+  if (model.IsMoe()) {
+    out->Integer("experts_per_token", model.experts_per_token);
+    out->Integer("moe_intermediate_size", model.moe_intermediate_size);
+  }
+  out->Text("source", model.source);
+  out->Close();
+}
+
+void WriteDevice(const DeviceSpec& device, YamlWriter* out) {
+  out->Open("device");
+  out->Text("name", device.name);
+  out->Integer("sm_count", device.sm_count);
+  out->Integer("compute_capability", device.compute_capability);
+  out->Integer("memory_bytes", device.memory_bytes);
+  out->Integer("memory_bytes_per_s", device.memory_bytes_per_s);
+  out->Integer("dense_16bit_flops", device.dense_16bit_flops);
+  out->Integer("interconnect_bytes_per_s", device.interconnect_bytes_per_s);
+  out->Integer("reserve_bytes", device.reserve_bytes);
+  out->Integer("step_overhead_ns", device.step_overhead_ns);
+  out->Text("source", device.source);
+  out->Close();
+}
+
+void WritePadding(const PaddingSpec& padding, YamlWriter* out) {
+  out->Word("padding", NameIn(kPaddingNames, padding.mode));
+  if (padding.mode == PaddingMode::kExact) return;
+  if (padding.sizes_auto) {
+    out->Word("capture_sizes", "auto");
+    out->Word("capture_version", NameIn(kCaptureVersionNames, padding.rule));
+    return;
+  }
+  std::string list;
+  for (const int32_t size : padding.sizes) {
+    list += (list.empty() ? "[" : ", ") + std::to_string(size);
+  }
+  out->Word("capture_sizes", list + "]");
+}
+
+void WriteScheduler(const ExperimentSpec& spec, YamlWriter* out) {
+  const SchedulerConfig& config = spec.scheduler;
+  const bool is_vllm = config.policy == SchedulerPolicy::kVllmV1;
+  out->Open("scheduler");
+  out->Word("policy", NameIn(kSchedulerPolicyNames, config.policy));
+  if (is_vllm) out->Integer("max_num_batched_tokens", config.max_num_batched_tokens);
+  out->Integer("max_num_seqs", config.max_num_seqs);
+  out->Integer("max_model_len", config.max_model_len);
+  out->Integer("block_size", config.block_size);
+  out->Integer("num_gpu_blocks", config.num_gpu_blocks);
+  out->Number("gpu_memory_utilization", spec.gpu_memory_utilization);
+  if (is_vllm) {
+    out->Bool("enable_chunked_prefill", config.enable_chunked_prefill);
+    out->Integer("chunk_alignment", config.chunk_alignment);
+    out->Integer("long_prefill_token_threshold", config.long_prefill_token_threshold);
+    out->Bool("long_prefill_token_threshold_adaptive",
+              config.long_prefill_token_threshold_adaptive);
+    out->Bool("enable_prefix_caching", config.enable_prefix_caching);
+    out->Bool("async_scheduling", config.async_scheduling);
+    out->Bool("scheduler_reserve_full_isl", config.scheduler_reserve_full_isl);
+    out->Number("watermark", config.watermark);
+    out->Word("priority", NameIn(kQueuePriorityNames, config.priority));
+  }
+  out->Word("output_ends_by", NameIn(kOutputEndsByNames, config.output_ends_by));
+  WritePadding(spec.padding, out);
+  out->Close();
+}
+
+void WritePolicies(const PolicySpec& policies, YamlWriter* out) {
+  const GemmPolicySpec& gemm = policies.gemm;
+  const AttentionPolicySpec& attention = policies.attention;
+  out->Open("policies");
+  out->Text("name", policies.name);
+  out->Open("gemm");
+  out->Word("name", PolicyName(gemm.kind));
+  out->Integer("tile_m", gemm.tile_m);
+  out->Integer("tile_n", gemm.tile_n);
+  out->Integer("tile_k", gemm.tile_k);
+  if (gemm.kind == GemmPolicyKind::kTextbook) {
+    out->Integer("k_min", gemm.k_min);
+    out->Integer("max_split", gemm.max_split);
+  }
+  out->Close();
+  out->Open("attention");
+  out->Word("name", PolicyName(attention.kind));
+  out->Integer("tile_q", attention.tile_q);
+  out->Integer("tile_kv", attention.tile_kv);
+  if (attention.kind == AttentionPolicyKind::kTextbook) {
+    out->Integer("max_split", attention.max_split);
+  } else {
+    out->Integer("split_size", attention.split_size);
+  }
+  out->Close();
+  out->Word("norm", PolicyName(policies.norm.kind));
+  out->Word("allreduce", PolicyName(policies.allreduce.kind));
+  out->Close();
+}
+
+void WriteTrace(const TraceSpec& trace, YamlWriter* out) {
+  out->Open("trace");
+  out->Text("path", trace.path);
+  out->Word("format", trace.format);
+  out->Integer("block_size", trace.block_size);
+  out->Number("time_scale", trace.time_scale);
+  out->Number("start_s", trace.start_s);
+  out->Number("end_s", trace.end_s);
+  out->Integer("max_requests", trace.max_requests);
+  out->Bool("strict", trace.strict);
+  out->Close();
+}
+
+std::string RatesText(const std::vector<RatePiece>& rates) {
+  std::string text;
+  for (const RatePiece& piece : rates) {
+    text += (text.empty() ? "[" : ", ") + std::string("{duration_s: ") +
+            NumberText(piece.duration_s) + ", rate_per_s: " + NumberText(piece.rate_per_s) + "}";
+  }
+  return text + "]";
+}
+
+void WriteArrivals(const ArrivalSpec& arrivals, YamlWriter* out) {
+  out->Open("arrivals");
+  out->Word("process", NameIn(kArrivalProcessNames, arrivals.process));
+  switch (arrivals.process) {
+    case ArrivalProcess::kConstant:
+    case ArrivalProcess::kPoisson: out->Number("rate_per_s", arrivals.rate_per_s); break;
+    case ArrivalProcess::kGamma:
+    case ArrivalProcess::kWeibull:
+      out->Number("rate_per_s", arrivals.rate_per_s);
+      out->Number("cv", arrivals.cv);
+      break;
+    case ArrivalProcess::kAllAtOnce: break;
+    case ArrivalProcess::kClosedLoop:
+      out->Integer("concurrency", arrivals.concurrency);
+      out->Number("think_time_s", arrivals.think_time_s);
+      break;
+    case ArrivalProcess::kPiecewise: out->Word("rates", RatesText(arrivals.rates)); break;
+    case ArrivalProcess::kRamp:
+      out->Number("start_rate_per_s", arrivals.start_rate_per_s);
+      out->Number("end_rate_per_s", arrivals.end_rate_per_s);
+      out->Number("duration_s", arrivals.duration_s);
+      break;
+  }
+  out->Close();
+}
+
+void WriteLength(std::string_view key, const LengthSpec& length, YamlWriter* out) {
+  const char* name = NameIn(kLengthNames, length.distribution);
+  out->Open(key);
+  if (length.distribution == LengthDistribution::kFixed) {
+    out->Integer(name, length.fixed);
+    out->Close();
+    return;
+  }
+  out->Open(name);
+  if (length.distribution == LengthDistribution::kEmpirical) {
+    out->Text("path", length.path);
+  } else {
+    if (length.distribution == LengthDistribution::kZipf) {
+      out->Number("theta", length.theta);
+    } else if (length.distribution != LengthDistribution::kUniform) {
+      out->Number("mean", length.mean);
+      out->Number("stddev", length.stddev);
+    }
+    out->Integer("min", length.min);
+    out->Integer("max", length.max);
+  }
+  out->Close();
+  out->Close();
+}
+
+}  // namespace
+
+std::string ExpandToYaml(const ExperimentSpec& spec) {
+  YamlWriter out;
+  out.Integer("schema_version", spec.schema_version);
+  out.Word("seed", std::to_string(spec.seed));
+  WriteModel(spec.model, &out);
+  WriteDevice(spec.device, &out);
+  out.Integer("tp", spec.tp);
+  out.Word("dtype", DTypeName(spec.dtype));
+  WriteScheduler(spec, &out);
+  WritePolicies(spec.policies, &out);
+  out.Open("workload");
+  if (spec.workload.has_trace) {
+    WriteTrace(spec.workload.trace, &out);
+  } else {
+    WriteArrivals(spec.workload.synthetic.arrivals, &out);
+    WriteLength("prompt_len", spec.workload.synthetic.prompt_len, &out);
+    WriteLength("output_len", spec.workload.synthetic.output_len, &out);
+    out.Integer("num_requests", spec.workload.synthetic.num_requests);
+  }
+  out.Close();
+  out.Open("goodput");
+  out.Number("ttft_ms", spec.goodput.ttft_ms);
+  out.Number("tpot_ms", spec.goodput.tpot_ms);
+  out.Number("e2el_ms", spec.goodput.e2el_ms);
+  out.Close();
+  return out.TakeText();
+}
+
+}  // namespace batchvar

@@ -1,0 +1,34 @@
+// Block-style YAML, line by line, for ExpandToYaml.
+#ifndef BATCHVAR_SIM_CONFIG_YAML_WRITER_H_
+#define BATCHVAR_SIM_CONFIG_YAML_WRITER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace batchvar {
+
+class YamlWriter {
+ public:
+  // Keys up to the matching Close() lie in a map under `key`.
+  void Open(std::string_view key);
+  void Close();
+  // A value as it stands, which must be plain YAML: a name of ours, or a flow list.
+  void Word(std::string_view key, std::string_view word);
+  // Any text; quoted unless no YAML reader could take it for anything else.
+  void Text(std::string_view key, std::string_view text);
+  void Integer(std::string_view key, int64_t value);
+  void Number(std::string_view key, double value);  // shortest text that reads back as the same
+  void Bool(std::string_view key, bool value);
+
+  std::string TakeText() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  int indent_ = 0;
+};
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_SIM_CONFIG_YAML_WRITER_H_
