@@ -26,8 +26,9 @@ struct Range {
 // The values enter class digests: append, never renumber.
 enum class Arithmetic : uint8_t {
   kMmaSm80 = 0,    // mma.sync, 8 products fused (Ampere, Ada)
-  kMmaSm90 = 1,    // mma.sync and wgmma, 16 products fused (Hopper)
-  kMmaSm100 = 2,   // 16 products fused (Blackwell)
+  kMmaSm90 = 1,    // mma.sync, wgmma, tcgen05: 16 products fused, one function for 16-bit operands
+                   // on Hopper and Blackwell
+  kMmaSm100 = 2,   // kept for operands for which Blackwell differs (fp8)
   kFmaChain = 3,   // one fp32 fused multiply-add after another
   kRowBlocks = 4,  // row reduction: strided per-thread sums, then a tree (norms)
   kRankSum = 5,    // all-reduce: fp32 sum over ranks

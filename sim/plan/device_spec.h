@@ -22,8 +22,9 @@ struct DeviceSpec {
   int64_t step_overhead_ns = 0;          // launch and host time that every step pays
   std::string source;                    // where the numbers come from
 
+  // The arithmetic of its 16-bit tensor-core instructions. Hopper and Blackwell (sm_100, sm_120)
+  // fuse 16 products in the same way, Ampere and Ada fuse 8 (docs/policies.md).
   Arithmetic MmaArithmetic() const {
-    if (compute_capability >= 100) return Arithmetic::kMmaSm100;
     return compute_capability >= 90 ? Arithmetic::kMmaSm90 : Arithmetic::kMmaSm80;
   }
 };

@@ -58,6 +58,11 @@ absl::StatusOr<ReplayResult> Replay(const ExperimentSpec& spec, const ReplayOpti
   result.simulation =
       Simulator(simulation, source->get(), scheduler.get(), result.timer.get(), sinks).Run();
 
+  if (result.simulation.livelock) {
+    return ConfigError({}, "requests preempt each other for ever: equal priorities and arrivals do "
+                           "not fit together; set scheduler.scheduler_reserve_full_isl: true or "
+                           "raise scheduler.num_gpu_blocks");
+  }
   if (!spec.workload.has_trace) {
     result.trace.rows_read = static_cast<int64_t>(result.simulation.requests.size());
     result.trace.emitted = result.trace.rows_read;

@@ -33,6 +33,10 @@ SimulationResult Simulator::Run() {
     stalled =
         batch.rows.empty() && step_ends_.size() == in_flight && scheduler_->preempted().empty();
     options_.progress(num_done_, now_);
+    if (preemptions_since_token_ > kLivelockPreemptions) {
+      result_.livelock = true;
+      break;
+    }
   }
   spans_.Flush();
   return std::move(result_);
@@ -98,6 +102,7 @@ void Simulator::CountPreemptions() {
   for (const int32_t request : scheduler_->preempted()) {
     ++result_.requests[request].preemptions;
     ++result_.num_preemptions;
+    ++preemptions_since_token_;
     preempted_.push_back(request);
   }
 }
@@ -120,6 +125,7 @@ void Simulator::ApplyOutputs() {
 }
 
 void Simulator::RecordToken(int32_t request, TimeNs when) {
+  preemptions_since_token_ = 0;
   RequestResult& result = result_.requests[request];
   if (result.output_tokens == 0) {
     result.first_token_ns = when;

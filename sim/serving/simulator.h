@@ -42,7 +42,12 @@ struct SimulationResult {
   int64_t peak_running = 0;
   TimeNs end_ns = 0;  // end of the last step
   bool interrupted = false;
+  bool livelock = false;  // requests preempted each other without end; the run was stopped
 };
+
+// Preemptions in a row without a single token in between that count as a livelock. vLLM's rules
+// allow one: equal priorities and arrivals without full-prompt reservation (docs/scheduler.md).
+inline constexpr int64_t kLivelockPreemptions = 100'000;
 
 struct SimulationOptions {
   int32_t max_model_len = 0;
@@ -76,6 +81,7 @@ class Simulator {
   SpanBuilder spans_;
 
   TimeNs now_ = 0;
+  int64_t preemptions_since_token_ = 0;
   std::deque<TimeNs> step_ends_;    // of steps whose outputs are not applied yet
   std::vector<int32_t> preempted_;  // since the last step that ran: a round may only preempt
   int64_t num_done_ = 0;

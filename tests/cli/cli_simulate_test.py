@@ -151,6 +151,18 @@ class Simulate(CliTest):
         self.fails(2, "simulate", self.experiment(), "--threads", "0")
         self.fails(2, "simulate", self.experiment(), "--set", "scheduler.max_num_seq=3")
 
+    def test_a_livelock_is_an_error_and_not_a_hang(self):
+        experiment = self.experiment(
+            extra="scheduler: {max_num_batched_tokens: 12, max_num_seqs: 8, max_model_len: 32, "
+                  "block_size: 4, num_gpu_blocks: 9, long_prefill_token_threshold: 4, "
+                  "scheduler_reserve_full_isl: false, priority: priority, "
+                  "enable_prefix_caching: false, async_scheduling: false}\n",
+            workload="workload: {arrivals: {process: all_at_once}, prompt_len: {fixed: 28}, "
+                     "output_len: {fixed: 1}, num_requests: 3}\n")
+        message = self.fails(2, "simulate", experiment, "--out", self.out("r"))
+        self.assertIn("scheduler_reserve_full_isl", message)
+        self.assertFalse(os.path.exists(os.path.join(self.out("r"), "run.binpb")))
+
     def test_a_full_disk_is_an_error(self):
         experiment = self.experiment()
         with open("/dev/full", "w", encoding="utf-8") as full:
