@@ -11,6 +11,7 @@
 #include "sim/plan/device_spec.h"
 #include "sim/plan/policy_spec.h"
 #include "sim/serving/arrival_spec.h"
+#include "sim/serving/latency.h"
 #include "sim/serving/scheduler_config.h"
 #include "sim/shape/capture_sizes.h"
 #include "sim/shape/model_spec.h"
@@ -46,13 +47,6 @@ struct PaddingSpec {
   std::vector<int32_t> sizes;  // ascending; resolved also when auto
 };
 
-// Goodput limits in milliseconds; 0 means no limit.
-struct GoodputSpec {
-  double ttft_ms = 0;
-  double tpot_ms = 0;
-  double e2el_ms = 0;
-};
-
 struct ExperimentSpec {
   int32_t schema_version = 1;
   uint64_t seed = 42;
@@ -65,7 +59,7 @@ struct ExperimentSpec {
   PaddingSpec padding;
   PolicySpec policies;
   WorkloadSpec workload;
-  GoodputSpec goodput;
+  GoodputLimits goodput;
 };
 
 }  // namespace batchvar

@@ -49,8 +49,8 @@ void ReadSchemaVersion(MapReader* reader, int32_t* version) {
   *version = 1;
 }
 
-GoodputSpec ReadGoodput(const ConfigNode* node, FirstError* errors) {
-  GoodputSpec goodput;
+GoodputLimits ReadGoodput(const ConfigNode* node, FirstError* errors) {
+  GoodputLimits goodput;
   if (node == nullptr) return goodput;
   MapReader reader(*node, "goodput", errors);
   reader.Number("ttft_ms", NumberRange::AtLeast(0), &goodput.ttft_ms);

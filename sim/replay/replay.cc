@@ -70,8 +70,7 @@ absl::StatusOr<ReplayResult> Replay(const ExperimentSpec& spec, const ReplayOpti
   result.book->PlanAll(KeysOf(result.census->by_padded_m()), KeysOf(result.census->by_requests()),
                        options.threads);
   result.classes = VisitedClasses(*result.census, *result.book);
-  result.metrics = ComputeMetrics(
-      {spec.goodput.ttft_ms, spec.goodput.tpot_ms, spec.goodput.e2el_ms}, &result.simulation);
+  result.metrics = ComputeMetrics(spec.goodput, &result.simulation);
   for (const auto& history : result.histories) {
     if (history->found()) continue;
     std::vector<std::string> ids;

@@ -181,7 +181,7 @@ std::string SummaryText(const ExperimentSpec& spec, const ReplayResult& result) 
     absl::StrAppend(&text, "Prefix      ", WithThousands(m.cached_tokens),
                     " prompt tokens came from the cache at first admission\n");
   }
-  if (spec.goodput.ttft_ms > 0 || spec.goodput.tpot_ms > 0 || spec.goodput.e2el_ms > 0) {
+  if (spec.goodput.Any()) {
     absl::StrAppend(&text, "Goodput     ", Fixed(m.goodput_per_s, 3), " requests/s (",
                     WithThousands(m.good), " requests met every limit)\n");
   }
