@@ -41,7 +41,7 @@ enum class Combine : uint8_t {
   kPairwise = 3,
   kTurnstile = 4,  // stream-K: ((p0 + p1) + p2) + ..., the last piece adds the workspace
   kLse = 5,        // attention: rescaled by log-sum-exp, added in list order
-  kButterfly = 6,  // one piece: its slices meet in an XOR butterfly, farthest partner first (GEMV)
+  kButterfly = 8,  // one piece: its slices meet in an XOR butterfly, farthest partner first (GEMV)
 };
 
 constexpr const char* CombineName(Combine combine) {

@@ -29,13 +29,16 @@ GemmBatchInvariant::GemmBatchInvariant(const GemmPolicySpec& spec) : spec_(spec)
   BV_CHECK(spec.variant != InvariantVariant::kSglang);
 }
 
+int32_t GemmBatchInvariant::ListedBlockK(const GemmShape& shape, const DeviceSpec& device) const {
+  if (spec_.variant != InvariantVariant::kVllm || spec_.block_k_table == nullptr) return 0;
+  return spec_.block_k_table->Find(device.compute_capability, shape.n, shape.k);
+}
+
 Tile GemmBatchInvariant::TileFor(const GemmShape& shape, const DeviceSpec& device) const {
   Tile tile = TileOf(spec_, shape.dtype);
   if (spec_.variant == InvariantVariant::kFreeTile) tile.m = FreeTileRows(tile.m, shape.m);
-  if (spec_.variant == InvariantVariant::kVllm && spec_.block_k_table != nullptr) {
-    const int32_t block_k = spec_.block_k_table->Find(device.compute_capability, shape.n, shape.k);
-    if (block_k > 0) tile.k = block_k;
-  }
+  const int32_t block_k = ListedBlockK(shape, device);
+  if (block_k > 0) tile.k = block_k;
   return tile;
 }
 
@@ -57,7 +60,7 @@ void GemmBatchInvariant::Explain(const DeviceSpec& device, GemmPlan* plan) const
     plan->explain.push_back("tile and pass are the same for every M, so every M shares one class");
   }
   if (spec_.variant == InvariantVariant::kVllm) {
-    const bool listed = decision.tile.k != TileOf(spec_, plan->shape.dtype).k;
+    const bool listed = ListedBlockK(plan->shape, device) > 0;
     plan->explain.push_back("BLOCK_K = " + std::to_string(decision.tile.k) +
                             (listed ? " from the table for this N and K" : ", the default"));
   }

@@ -22,6 +22,8 @@ class GemmBatchInvariant final : public GemmPolicy {
 
  private:
   Tile TileFor(const GemmShape& shape, const DeviceSpec& device) const;
+  // BLOCK_K of the vllm variant's table; 0 without such a row, and in the other variants.
+  int32_t ListedBlockK(const GemmShape& shape, const DeviceSpec& device) const;
   GemmPolicySpec spec_;
 };
 

@@ -44,13 +44,13 @@ void RejectNeighbours(const Cutlass2Problem& problem, const Cutlass2StreamK& dec
     const std::string candidate = CountWords(blocks, "block") + " for the shared tiles";
     const int64_t other = saving(blocks);
     if (blocks > problem.sm_count * int64_t{problem.occupancy}) {
-      plan->rejected.push_back(
-          {candidate, "no more than " + Str(problem.occupancy) +
-                          (problem.occupancy == 1 ? " block fits" : " blocks fit") +
-                          " on each of " + Str(problem.sm_count) + " SMs"});
-    } else if (other <= best) {
+      plan->rejected.push_back({candidate, "at most " + CountWords(problem.occupancy, "block") +
+                                               " on each of " + Str(problem.sm_count) + " SMs"});
+    } else if (other < best) {
       plan->rejected.push_back(
           {candidate, "saves " + CountWords(other, "iteration") + " of an SM, not " + Str(best)});
+    } else if (other == best && blocks < decision.sk_blocks) {
+      plan->rejected.push_back({candidate, "saves as much, and the most blocks win a tie"});
     }
   }
 }
@@ -64,9 +64,9 @@ void ExplainDataParallel(const Cutlass2Problem& problem, const GemmPlan& plan,
   } else if (tiles % problem.sm_count == 0) {
     words->push_back("the last wave is full: nothing to share out");
   } else {
-    words->push_back("sharing the last wave's tiles would cost more than it saves: no stream-K");
+    words->push_back("sharing the last wave's tiles would cost more than it saves");
   }
-  words->push_back("K = " + Str(plan.shape.k) + " is summed in one pass");
+  words->push_back(PieceCountWords(plan));
 }
 
 std::string SharesWords(const Cutlass2Problem& problem, const Cutlass2StreamK& decision) {

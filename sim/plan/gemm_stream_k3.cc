@@ -41,7 +41,8 @@ void SetCluster(const TileRectangle& cluster, const GemmDecision& decision,
   }
 }
 
-// "32 tiles are 32 of the 132 CTAs of a wave".
+// "32 tiles would keep 32 of a wave's 132 CTAs busy", "288 tiles are 2 full waves of 132 and 24
+// more".
 std::string TilesWords(const Cutlass3StreamK& units, int64_t tiles) {
   const int64_t wave = units.ctas_per_wave;
   std::string words = CountWords(tiles, "tile");
@@ -51,6 +52,13 @@ std::string TilesWords(const Cutlass3StreamK& units, int64_t tiles) {
   words += " are " + CountWords(tiles / wave, "full wave") + " of " + Str(wave);
   if (tiles % wave != 0) words += " and " + Str(tiles % wave) + " more";
   return words;
+}
+
+std::string WhyNotDataParallel(const Cutlass3StreamK& units, int64_t tiles) {
+  const int64_t tail = tiles % units.ctas_per_wave;
+  if (tail == 0) return "its last wave would be full, but the mode decides";
+  return "its last wave would keep only " + Str(tail) + " of " + Str(units.ctas_per_wave) +
+         " CTAs busy";
 }
 
 // Why no tile is shared.
@@ -90,8 +98,8 @@ void ExplainStreamK(const Cutlass3Problem& problem, const Cutlass3StreamK& units
   const int64_t fits = units.sk_units / units.sk_tiles;
   std::vector<std::string>& words = plan->explain;
   if (units.sk_tiles < tiles) {
-    words.push_back(Str(tiles - units.sk_tiles) + " tiles stay data-parallel, the last " +
-                    Str(units.sk_tiles) + " are shared");
+    words.push_back("the first " + Str(units.sk_tiles) + " tiles of the raster are shared, " +
+                    Str(tiles - units.sk_tiles) + " have a unit each");
   }
   if (problem.mode == StreamKMode::kStreamK) {
     words.push_back("the mode is stream_k");
@@ -110,7 +118,7 @@ void ExplainStreamK(const Cutlass3Problem& problem, const Cutlass3StreamK& units
                                                              " units are not the wave's " +
                                                              Str(units.sk_units)});
   }
-  plan->rejected.push_back({"data_parallel", TilesWords(units, tiles)});
+  plan->rejected.push_back({"data_parallel", WhyNotDataParallel(units, tiles)});
 }
 
 void ExplainSplitK(const Cutlass3Problem& problem, const Cutlass3StreamK& units, GemmPlan* plan) {
@@ -129,7 +137,7 @@ void ExplainSplitK(const Cutlass3Problem& problem, const Cutlass3StreamK& units,
   }
   words.push_back(PieceCountWords(*plan));
   words.push_back(TurnstileWords());
-  plan->rejected.push_back({"data_parallel", TilesWords(units, tiles)});
+  plan->rejected.push_back({"data_parallel", WhyNotDataParallel(units, tiles)});
 }
 
 }  // namespace
@@ -225,7 +233,7 @@ void GemmStreamK3::Explain(const DeviceSpec& device, GemmPlan* plan) const {
   if (units.decomposition == Decomposition::kSplitK) return ExplainSplitK(problem, units, plan);
   const std::string reason = WhyDataParallel(problem, units, tiles);
   words.push_back(reason + ": no tile is shared");
-  words.push_back("K = " + Str(plan->shape.k) + " is summed in one pass");
+  words.push_back(PieceCountWords(*plan));
   plan->rejected.push_back({"stream_k", reason});
 }
 

@@ -77,7 +77,9 @@ std::string PieceCountWords(const GemmPlan& plan) {
     fewest = std::min(fewest, group.order.pieces.size());
     most = std::max(most, group.order.pieces.size());
   }
-  if (alike) return "K = " + std::to_string(plan.shape.k) + " is cut into " + PiecesWords(first);
+  const std::string k = "K = " + std::to_string(plan.shape.k);
+  if (alike && most == 1) return k + " is summed in one pass";
+  if (alike) return k + " is cut into " + PiecesWords(first);
   std::string counts = std::to_string(most);
   if (fewest != most) counts = std::to_string(fewest) + " to " + counts;
   return "a tile's K is cut into " + counts + (most == 1 ? " piece" : " pieces") +

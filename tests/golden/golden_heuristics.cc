@@ -12,21 +12,54 @@
 #include "sim/config/load_experiment.h"
 #include "sim/plan/gemm_policy.h"
 #include "sim/shape/op_shape.h"
-#include "tests/golden/csv_rows.h"
 #include "tests/test_data.h"
 
 namespace batchvar {
 namespace {
 
-void CheckTextbookRow(const std::string& line, const CsvRow& row) {
+using Row = std::map<std::string, std::string>;  // by column name
+
+std::vector<std::string> SplitCommas(const std::string& line) {
+  std::vector<std::string> fields;
+  size_t begin = 0;
+  for (size_t end = line.find(','); end != std::string::npos; end = line.find(',', begin)) {
+    fields.push_back(line.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  fields.push_back(line.substr(begin));
+  return fields;
+}
+
+// Calls visit(line, row) for every data row of a CSV file.
+template <typename Visit>
+int64_t ForEachRow(const std::string& path, const Visit& visit) {
+  const std::vector<std::string> lines = ReadLinesOrDie(path);
+  const std::vector<std::string> names = SplitCommas(lines.at(0));
+  int64_t rows = 0;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].empty()) continue;
+    const std::vector<std::string> fields = SplitCommas(lines[i]);
+    EXPECT_EQ(fields.size(), names.size()) << lines[i];
+    if (fields.size() != names.size()) continue;
+    Row row;
+    for (size_t column = 0; column < names.size(); ++column) row[names[column]] = fields[column];
+    visit(lines[i], row);
+    ++rows;
+  }
+  return rows;
+}
+
+int64_t Int(const Row& row, const std::string& column) { return std::stoll(row.at(column)); }
+
+void CheckTextbookRow(const std::string& line, const Row& row) {
   GemmPolicySpec spec = DefaultGemmPolicy(GemmPolicyKind::kTextbook);
-  spec.tile_m = static_cast<int32_t>(CsvInteger(row, "tile_m"));
-  spec.tile_n = static_cast<int32_t>(CsvInteger(row, "tile_n"));
-  spec.tile_k = static_cast<int32_t>(CsvInteger(row, "tile_k"));
+  spec.tile_m = static_cast<int32_t>(Int(row, "tile_m"));
+  spec.tile_n = static_cast<int32_t>(Int(row, "tile_n"));
+  spec.tile_k = static_cast<int32_t>(Int(row, "tile_k"));
   DeviceSpec device;
-  device.sm_count = static_cast<int32_t>(CsvInteger(row, "sms"));
+  device.sm_count = static_cast<int32_t>(Int(row, "sms"));
   device.compute_capability = 90;
-  const GemmShape shape = {CsvInteger(row, "M"), CsvInteger(row, "N"), CsvInteger(row, "K")};
+  const GemmShape shape = {Int(row, "M"), Int(row, "N"), Int(row, "K")};
   const GemmPlan plan = MakeGemmPolicy(spec)->Plan(shape, device);
   const GemmDecision& decision = plan.decision;
   const std::map<std::string, int64_t> ours = {
@@ -41,16 +74,15 @@ void CheckTextbookRow(const std::string& line, const CsvRow& row) {
       {"waves", decision.waves},
   };
   for (const auto& [column, value] : ours) {
-    EXPECT_EQ(value, CsvInteger(row, column)) << column << " of row " << line;
+    EXPECT_EQ(value, Int(row, column)) << column << " of row " << line;
   }
-  EXPECT_EQ(static_cast<int64_t>(plan.tiles[0].order.pieces.size()), CsvInteger(row, "split"))
-      << line;
+  EXPECT_EQ(static_cast<int64_t>(plan.tiles[0].order.pieces.size()), Int(row, "split")) << line;
 }
 
 TEST(GoldenHeuristics, TextbookRows) {
   const std::string path = ReferencePath("heuristics/pure/textbook.csv.gz");
   BATCHVAR_SKIP_WITHOUT(path);
-  const int64_t rows = ForEachCsvRow(path, CheckTextbookRow);
+  const int64_t rows = ForEachRow(path, CheckTextbookRow);
   EXPECT_GT(rows, 0);
   std::printf("%lld rows of textbook.csv.gz checked\n", static_cast<long long>(rows));
 }
@@ -76,8 +108,8 @@ std::string RowsWords(const OpShape& shape) {
 }
 
 // The columns of `shape` in the file's own words.
-CsvRow RowOf(const OpShape& shape) {
-  CsvRow row;
+Row RowOf(const OpShape& shape) {
+  Row row;
   row["op"] = OpName(shape.op);
   row["count_per_step"] = std::to_string(shape.count);
   row["rows_M"] = RowsWords(shape);
@@ -90,7 +122,7 @@ CsvRow RowOf(const OpShape& shape) {
 }
 
 // The rows of one (model, tp), in file order.
-void CheckModel(const std::string& model, const std::string& tp, const std::vector<CsvRow>& rows) {
+void CheckModel(const std::string& model, const std::string& tp, const std::vector<Row>& rows) {
   const absl::StatusOr<ModelSpec> spec = LoadModel(ConfigName(model));
   ASSERT_TRUE(spec.ok()) << model << ": " << spec.status();
   ASSERT_EQ(ValidateTp(*spec, std::stoi(tp)), nullptr) << model << " tp " << tp;
@@ -109,8 +141,8 @@ void CheckModel(const std::string& model, const std::string& tp, const std::vect
 TEST(GoldenHeuristics, ShapeRows) {
   const std::string path = ReferencePath("heuristics/shapes.csv");
   BATCHVAR_SKIP_WITHOUT(path);
-  std::map<std::pair<std::string, std::string>, std::vector<CsvRow>> models;
-  const int64_t rows = ForEachCsvRow(path, [&models](const std::string&, const CsvRow& row) {
+  std::map<std::pair<std::string, std::string>, std::vector<Row>> models;
+  const int64_t rows = ForEachRow(path, [&models](const std::string&, const Row& row) {
     models[{row.at("model"), row.at("tp")}].push_back(row);
   });
   EXPECT_GT(rows, 0);
