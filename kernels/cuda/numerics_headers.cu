@@ -17,6 +17,8 @@ struct DeviceOrder {
   DType partial;
   DType output;
   int32_t block;
+  int32_t slice_k;
+  int32_t instr_k;
   int32_t num_pieces;
   const Range* pieces;
 };
@@ -33,6 +35,7 @@ __device__ int64_t SummedElements(const DeviceOrder& order) {
 }
 
 __device__ bool IsWellFormed(const DeviceOrder& order) {
+  if (order.combine == Combine::kButterfly) return order.num_pieces == 1 && order.slice_k > 1;
   const bool combines = order.combine != Combine::kNone;
   const bool keeps_16_bits = order.partial != DType::kFp32;
   return combines == (order.num_pieces > 1) && !(keeps_16_bits && !combines);

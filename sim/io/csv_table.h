@@ -1,6 +1,6 @@
 // A comma-separated table with a header line: columns by name, never by position. Fields may be
 // quoted as in RFC 4180, on one line; blanks around an unquoted field are not part of it.
-// Used by trace_csv_formats.cc.
+// Used by trace_csv_formats.cc and gemm_table.cc.
 #ifndef BATCHVAR_SIM_IO_CSV_TABLE_H_
 #define BATCHVAR_SIM_IO_CSV_TABLE_H_
 
@@ -18,6 +18,7 @@ class CsvTable {
  public:
   absl::Status ReadHeader(const RowPlace& place, std::string_view line);
 
+  const std::vector<std::string>& columns() const { return columns_; }
   // The column of that name; -1 without one.
   int Find(std::string_view name) const;
   // The same; without one an error that lists the columns found. `why` may add a sentence.

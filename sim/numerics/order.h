@@ -42,6 +42,7 @@ enum class Combine : uint8_t {
   kPairwise = 3,
   kTurnstile = 4,  // stream-K: ((p0 + p1) + p2) + ..., the last piece adds the workspace
   kLse = 5,        // attention: rescaled by log-sum-exp, added in list order
+  kButterfly = 8,  // one piece: its slices meet in an XOR butterfly, farthest partner first (GEMV)
 };
 
 constexpr const char* CombineName(Combine combine) {
@@ -52,6 +53,7 @@ constexpr const char* CombineName(Combine combine) {
     case Combine::kPairwise: return "pairwise";
     case Combine::kTurnstile: return "turnstile";
     case Combine::kLse: return "lse";
+    case Combine::kButterfly: return "butterfly";
   }
   return "?";
 }
@@ -64,6 +66,11 @@ struct Order {
   int32_t block = 0;             // elements that one inner block spans where that changes bits
                                  // (attention block_n, norm threads); 0 for chained accumulators
   std::vector<Range> pieces;
+  // Accumulators that share a piece: slice s sums elements [s, s + 1) * block / slice_k of every
+  // block. Slices are added in ascending order (slice-K: warps along K), or
+  // meet in a butterfly (the lanes of a GEMV).
+  int32_t slice_k = 1;
+  int32_t instr_k = 0;  // products of one instruction where they are not the family's own; else 0
   friend bool operator==(const Order& a, const Order& b) = default;
 };
 

@@ -109,18 +109,11 @@ GemmTextbook::GemmTextbook(const GemmPolicySpec& spec) : spec_(spec) {
 }
 
 GemmDecision GemmTextbook::Decide(const GemmShape& shape, const DeviceSpec& device) const {
-  GemmDecision decision;
-  decision.tile = TileOf(spec_, shape.dtype);
-  decision.m_blocks = CeilDiv(shape.m, decision.tile.m);
-  decision.n_blocks = CeilDiv(shape.n, decision.tile.n);
-  decision.k_tiles = CeilDiv(shape.k, decision.tile.k);
+  GemmDecision decision = OnePassDecision(shape, TileOf(spec_, shape.dtype), device);
   const int64_t wanted = LimitsOf(spec_, shape.k, decision.m_blocks * decision.n_blocks,
                                   decision.k_tiles, device.sm_count)
                              .Wanted();
-  decision.k_tiles_per_split = CeilDiv(decision.k_tiles, wanted);
-  decision.split_k = static_cast<int32_t>(CeilDiv(decision.k_tiles, decision.k_tiles_per_split));
-  decision.combine = decision.split_k > 1 ? Combine::kSerialFp32 : Combine::kNone;
-  CountWaves(device, &decision);
+  SplitEvenly(CeilDiv(decision.k_tiles, wanted), Combine::kSerialFp32, device, &decision);
   return decision;
 }
 

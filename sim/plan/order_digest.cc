@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view kForm = "batchvar.class.1";
 constexpr uint8_t kUniform = 'u';
 constexpr uint8_t kMap = 'm';
+constexpr uint8_t kSliced =
+    128;  // added to the combine byte: slice_k and instr_k follow the pieces
 
 // A stretch of columns with one order.
 struct Strip {
@@ -29,13 +31,16 @@ struct Band {
 };
 
 void AddOrder(const Order& order, Sha256* sha) {
+  const bool sliced = order.slice_k > 1 || order.instr_k != 0;
+  const uint8_t combine = static_cast<uint8_t>(order.combine);
   sha->UpdateU8(static_cast<uint8_t>(order.arithmetic))
-      .UpdateU8(static_cast<uint8_t>(order.combine))
+      .UpdateU8(static_cast<uint8_t>(sliced ? combine + kSliced : combine))
       .UpdateU8(static_cast<uint8_t>(order.partial))
       .UpdateU8(static_cast<uint8_t>(order.output))
       .UpdateI64(order.block)
       .UpdateI64(static_cast<int64_t>(order.pieces.size()));
   for (const Range& piece : order.pieces) sha->UpdateI64(piece.begin).UpdateI64(piece.end);
+  if (sliced) sha->UpdateI64(order.slice_k).UpdateI64(order.instr_k);
 }
 
 // The strips of one tile row, in tiles, neighbours with equal orders not yet merged.

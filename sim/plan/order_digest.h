@@ -3,6 +3,8 @@
 //
 //   order:  u8 arithmetic, u8 combine, u8 partial, u8 output, i64 block, i64 number of pieces,
 //           then per piece i64 begin, i64 end        (integers little-endian)
+//           An order with slice_k > 1 or instr_k != 0 has 128 added to its combine byte and ends
+//           with i64 slice_k, i64 instr_k: orders without them keep the digests that they had.
 //   plan whose tiles all share one order:  "batchvar.class.1" + 'u' + order
 //   else:  "batchvar.class.1" + 'm' + i64 number of groups, then per group in ascending
 //           (row begin, column begin): i64 row begin, row end, column begin, column end in

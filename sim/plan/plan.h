@@ -31,18 +31,37 @@ struct Tile {
   friend bool operator==(const Tile&, const Tile&) = default;
 };
 
+// How blocks share the K range of the output tiles.
+enum class Decomposition : uint8_t {
+  kDataParallel,  // one block sums a tile's whole K
+  kSplitK,        // every tile's K is cut alike
+  kStreamK,       // blocks of about equal length walk across tiles: tiles are cut differently
+};
+
+constexpr const char* DecompositionName(Decomposition decomposition) {
+  switch (decomposition) {
+    case Decomposition::kDataParallel: return "data_parallel";
+    case Decomposition::kSplitK: return "split_k";
+    case Decomposition::kStreamK: return "stream_k";
+  }
+  return "?";
+}
+
 // The numbers of a decision without words: cheap enough for every M of every step.
 struct GemmDecision {
   Tile tile;
   int64_t m_blocks = 0;
   int64_t n_blocks = 0;
   int64_t k_tiles = 0;
-  int32_t split_k = 1;            // pieces that exist
-  int64_t k_tiles_per_split = 0;  // of a full piece; the last one may be shorter
-  int64_t ctas = 0;               // blocks * split_k
+  Decomposition decomposition = Decomposition::kDataParallel;
+  int32_t split_k = 1;            // pieces that exist; stream-K: of the tile that has most
+  int64_t k_tiles_per_split = 0;  // of a full piece; others may be shorter
+  int64_t sk_tiles = 0;           // stream-K: output tiles whose K is shared ...
+  int64_t sk_units = 0;           // ... by that many blocks; tiles beyond them have a block each
+  int64_t ctas = 0;               // blocks that have work, splits and stream-K units included
   int64_t waves = 0;
-  int64_t last_wave_ctas = 0;  // 1..sm_count
-  Combine combine = Combine::kNone;
+  int64_t last_wave_ctas = 0;        // 1..sm_count
+  Combine combine = Combine::kNone;  // of the tiles that have several pieces
 };
 
 // Half-open tile ranges that share one order.

@@ -1,5 +1,7 @@
 #include "sim/plan/plan_words.h"
 
+#include <algorithm>
+
 #include "sim/base/time.h"
 
 namespace batchvar {
@@ -63,6 +65,30 @@ std::string WavesWords(const GemmDecision& decision, int32_t sm_count) {
              std::to_string(sm_count) + " SMs";
   }
   return words;
+}
+
+std::string PieceCountWords(const GemmPlan& plan) {
+  const std::vector<Range>& first = plan.tiles.front().order.pieces;
+  size_t fewest = first.size();
+  size_t most = first.size();
+  bool alike = true;
+  for (const TileGroup& group : plan.tiles) {
+    alike = alike && group.order.pieces == first;
+    fewest = std::min(fewest, group.order.pieces.size());
+    most = std::max(most, group.order.pieces.size());
+  }
+  const std::string k = "K = " + std::to_string(plan.shape.k);
+  if (alike && most == 1) return k + " is summed in one pass";
+  if (alike) return k + " is cut into " + PiecesWords(first);
+  std::string counts = std::to_string(most);
+  if (fewest != most) counts = std::to_string(fewest) + " to " + counts;
+  return "a tile's K is cut into " + counts + (most == 1 ? " piece" : " pieces") +
+         ", not the same from tile to tile";
+}
+
+std::string TurnstileWords() {
+  return "a tile's partial sums pass through a turnstile: added in ascending order of K in fp32, "
+         "rounded once";
 }
 
 }  // namespace batchvar

@@ -23,6 +23,11 @@ std::string IdleWords(int64_t blocks, int64_t sm_count);
 std::vector<std::string> GridWords(const GemmShape& shape, const GemmDecision& decision);
 // "1188 / 132 = 9 waves", and how full the last wave is.
 std::string WavesWords(const GemmDecision& decision, int32_t sm_count);
+// "K = 4096 is summed in one pass" or "K = 4096 is cut into 4 x 1024" where all tiles are alike;
+// else how many pieces tiles have: "a tile's K is cut into 1 to 6 pieces, ...".
+std::string PieceCountWords(const GemmPlan& plan);
+// How stream-K adds the pieces of a tile.
+std::string TurnstileWords();
 
 }  // namespace batchvar
 

@@ -6,35 +6,92 @@
 #define BATCHVAR_SIM_PLAN_POLICY_SPEC_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "sim/plan/plan.h"
 
 namespace batchvar {
 
-enum class GemmPolicyKind : uint8_t { kTextbook, kBatchInvariant };
+class BlockKTable;
+class GemmTable;
+
+enum class GemmPolicyKind : uint8_t {
+  kTextbook,
+  kBatchInvariant,
+  kCutlassSplitK,
+  kStreamK,
+  kDeepGemm,
+  kGemv,
+  kTable,
+};
 enum class AttentionPolicyKind : uint8_t { kTextbook, kBatchInvariant };
 enum class NormPolicyKind : uint8_t { kNormInvariant, kNormVllm };
 enum class AllReducePolicyKind : uint8_t { kOneShot };
 
-// textbook: fill the device once, then stop (docs/policies.md). k_min and max_split are this
-// project's choice. batch_invariant uses the tile keys only. A tile key of 0 means the policy's own
-// default (TileOf); the values below are textbook's, DefaultGemmPolicy() gives any policy's.
+// cutlass_splitk: `mode`.
+enum class SplitKMode : uint8_t { kSerial, kParallel };
+// stream_k: `mode`. Generation 2 has no way to force stream-K.
+enum class StreamKMode : uint8_t { kHeuristic, kSplitK, kDataParallel, kStreamK };
+// deepgemm: `arch`; auto follows the device's compute capability.
+enum class DeepGemmArch : uint8_t { kAuto, kSm90, kSm100 };
+// batch_invariant: `variant`.
+enum class InvariantVariant : uint8_t { kOneTile, kFreeTile, kSglang, kVllm };
+// table: `layout` of a table of the form with cta_m: which of cta_m and cta_n runs over features.
+// nt: M = tokens; tn: M = features, as a framework's linear layer calls cuBLAS.
+enum class TableLayout : uint8_t { kNt, kTn };
+
+// Each policy uses the fields that stand under its name; sim/config refuses the others. A tile key
+// of 0 means the policy's own default (TileOf); the values below are textbook's,
+// DefaultGemmPolicy() gives any policy's.
 struct GemmPolicySpec {
   GemmPolicyKind kind = GemmPolicyKind::kTextbook;
+  // textbook, cutlass_splitk, stream_k, batch_invariant
   int32_t tile_m = 16;
   int32_t tile_n = 128;
   int32_t tile_k = 64;
+  // textbook, and cutlass_splitk when split_k is 0. Both are this project's choice.
   int32_t k_min = 256;
   int32_t max_split = 32;
+  // cutlass_splitk
+  int32_t split_k = 0;  // 0: textbook's split
+  SplitKMode split_k_mode = SplitKMode::kSerial;
+  // stream_k
+  int32_t generation = 3;   // 2: CUTLASS 2.x thread-block mapping; 3: CUTLASS 3.x on Hopper
+  int32_t cluster_m = 1;    // generation 3, as are cluster_n and max_swizzle
+  int32_t cluster_n = 1;    // clusters are powers of two
+  int32_t max_swizzle = 1;  // 1, 2, 4 or 8
+  int32_t occupancy = 1;    // generation 2: blocks that fit on one SM
+  int32_t splits = 1;       // > 1: split-K, in the modes heuristic and split_k
+  StreamKMode stream_k_mode = StreamKMode::kHeuristic;
+  // deepgemm
+  DeepGemmArch arch = DeepGemmArch::kAuto;
+  // gemv
+  int32_t m_max = 1;
+  int32_t lanes = 32;  // a power of two
+  int32_t vector_width = 8;
+  std::shared_ptr<const GemmPolicySpec> then;  // above m_max; null: textbook with its defaults
+  // batch_invariant
+  InvariantVariant variant = InvariantVariant::kOneTile;
+  // table, and the vllm variant of batch_invariant (BLOCK_K; may be empty). The tables are read by
+  // LoadGemmTables() of sim/io, above this room.
+  std::string table_path;
+  std::string gpu;  // the device's name in the table; empty: the device's own name
+  TableLayout layout = TableLayout::kNt;
+  bool slice_k = true;  // cta_k / warp_k warps share each tile of K; false for CUTLASS 3
+  std::shared_ptr<const GemmTable> table;
+  std::shared_ptr<const BlockKTable> block_k_table;
 };
 
-// A spec of `kind` with no key given: textbook's numbers, or tile keys of 0 for batch_invariant.
+// A spec of `kind` with no key given: tile keys are 0, but for textbook.
 GemmPolicySpec DefaultGemmPolicy(GemmPolicyKind kind);
 // The tile that a spec asks for: its own keys, and for those that are 0
-//   textbook         16 x 128 x 64
-//   batch_invariant  BF16 128 x 128 x 64, FP16 128 x 256 x 64, FP32 128 x 128 x 32
-//                    (batch_invariant_ops f22b1fbe, 2025-11-03)
+//   textbook, cutlass_splitk        16 x 128 x 64
+//   stream_k                       128 x 128 x 64
+//   batch_invariant                BF16 128 x 128 x 64, FP16 128 x 256 x 64, FP32 128 x 128 x 32
+//                                  (batch_invariant_ops f22b1fbe, 2025-11-03)
+//   batch_invariant, free_tile     16 x 128 x 64, its smallest
+// deepgemm, gemv and table choose their own tiles and have no tile keys.
 Tile TileOf(const GemmPolicySpec& spec, DType dtype);
 
 struct AttentionPolicySpec {
@@ -65,6 +122,12 @@ const char* PolicyName(GemmPolicyKind kind);
 const char* PolicyName(AttentionPolicyKind kind);
 const char* PolicyName(NormPolicyKind kind);
 const char* PolicyName(AllReducePolicyKind kind);
+// The words of the keys `mode`, `arch`, `variant` and `layout`.
+const char* ModeName(SplitKMode mode);
+const char* ModeName(StreamKMode mode);
+const char* ArchName(DeepGemmArch arch);
+const char* VariantName(InvariantVariant variant);
+const char* LayoutName(TableLayout layout);
 
 }  // namespace batchvar
 

@@ -43,6 +43,15 @@ void AddPieces(const GemmPlan& plan, Json* json) {
   (*json)["tiles"] = std::move(tiles);
 }
 
+// What else of an order decides bits; equal in all tiles. Absent for one chained accumulator.
+void AddSlices(const Order& order, Json* json) {
+  if (order.slice_k > 1) {
+    (*json)["slice_k"] = order.slice_k;
+    (*json)["block"] = order.block;
+  }
+  if (order.instr_k != 0) (*json)["instr_k"] = order.instr_k;
+}
+
 }  // namespace
 
 Json GemmPlanJson(const GemmPlan& plan) {
@@ -59,9 +68,15 @@ Json GemmPlanJson(const GemmPlan& plan) {
   json["ctas"] = decision.ctas;
   json["waves"] = decision.waves;
   json["last_wave_ctas"] = decision.last_wave_ctas;
+  json["decomposition"] = DecompositionName(decision.decomposition);
   json["split_k"] = decision.split_k;
+  if (decision.decomposition == Decomposition::kStreamK) {
+    json["sk_tiles"] = decision.sk_tiles;
+    json["sk_units"] = decision.sk_units;
+  }
   AddPieces(plan, &json);
   json["combine"] = CombineName(decision.combine);
+  AddSlices(plan.tiles.front().order, &json);
   json["class"] = plan.klass.Hex();
   json["explain"] = plan.explain;
   json["rejected"] = Json::array();

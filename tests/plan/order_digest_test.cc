@@ -48,6 +48,19 @@ TEST(OrderDigest, PinnedBytes) {
             "760f14b29ab50aad8ec20632953ec6f4");
 }
 
+// The longer form, also from Python.
+TEST(OrderDigest, PinnedBytesOfSlices) {
+  const auto gemv = MakeGemmPolicy(DefaultGemmPolicy(GemmPolicyKind::kGemv));
+  EXPECT_EQ(gemv->Plan({1, 4096, 4096}, H100()).klass.Hex(), "47a304f829b45f8681b3fe853593b7a8");
+  Order sliced = Pieces({{0, 4096}});
+  sliced.slice_k = 2;
+  sliced.block = 64;
+  EXPECT_EQ(ClassOfOrder(sliced).Hex(), "9c17d252ff08ff4baebb937d3c8b0e46");
+  Order narrow = Pieces({{0, 4096}});
+  narrow.instr_k = 8;
+  EXPECT_EQ(ClassOfOrder(narrow).Hex(), "4e7c1cba7c7a25042a99d47be0fb6d58");
+}
+
 TEST(OrderDigest, EveryFieldOfAnOrderCounts) {
   const Digest base = ClassOfOrder(kHalves);
   Order changed = kHalves;
@@ -64,6 +77,12 @@ TEST(OrderDigest, EveryFieldOfAnOrderCounts) {
   EXPECT_NE(ClassOfOrder(changed), base);
   changed = kHalves;
   changed.block = 128;
+  EXPECT_NE(ClassOfOrder(changed), base);
+  changed = kHalves;
+  changed.slice_k = 2;
+  EXPECT_NE(ClassOfOrder(changed), base);
+  changed = kHalves;
+  changed.instr_k = 8;
   EXPECT_NE(ClassOfOrder(changed), base);
   EXPECT_NE(ClassOfOrder(Pieces({{64, 100}, {0, 64}})), base);
 }

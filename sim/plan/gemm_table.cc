@@ -1,0 +1,56 @@
+#include "sim/plan/gemm_table.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace batchvar {
+namespace {
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool SameName(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return Lower(x) == Lower(y); });
+}
+
+}  // namespace
+
+size_t GemmTable::IndexOf(std::string_view gpu) const {
+  const auto found = std::find_if(gpus_.begin(), gpus_.end(),
+                                  [gpu](const std::string& name) { return SameName(name, gpu); });
+  return static_cast<size_t>(found - gpus_.begin());
+}
+
+bool GemmTable::Add(std::string_view gpu, const GemmShape& shape, GemmTableRow row) {
+  const size_t index = IndexOf(gpu);
+  if (index == gpus_.size()) gpus_.emplace_back(gpu);
+  const Key key = {index, shape.dtype, shape.n, shape.k, shape.m};
+  return rows_.emplace(key, std::move(row)).second;
+}
+
+const GemmTableRow* GemmTable::Find(std::string_view gpu, const GemmShape& shape) const {
+  const auto found = rows_.find(Key{IndexOf(gpu), shape.dtype, shape.n, shape.k, shape.m});
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+bool BlockKTable::Add(std::string_view arch, int64_t n, int64_t k, int32_t block_k) {
+  return rows_.emplace(std::tuple(std::string(arch), n, k), block_k).second;
+}
+
+int32_t BlockKTable::Find(int32_t compute_capability, int64_t n, int64_t k) const {
+  const std::string_view arch = ArchitectureName(compute_capability);
+  const auto found = rows_.find(std::tuple(arch, n, k));
+  return found == rows_.end() ? 0 : found->second;
+}
+
+const char* ArchitectureName(int32_t compute_capability) {
+  switch (compute_capability / 10) {
+    case 8: return compute_capability == 89 ? "ada" : "ampere";
+    case 9: return "hopper";
+    case 10: return "blackwell";
+    case 12: return "sm120";
+    default: return "";
+  }
+}
+
+}  // namespace batchvar
