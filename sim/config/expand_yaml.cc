@@ -7,6 +7,7 @@
 
 #include "sim/config/load_experiment.h"
 #include "sim/config/scalar_text.h"
+#include "sim/config/gemm_policy_keys.h"
 #include "sim/config/spec_names.h"
 #include "sim/config/yaml_writer.h"
 
@@ -94,20 +95,10 @@ void WriteScheduler(const ExperimentSpec& spec, YamlWriter* out) {
 }
 
 void WritePolicies(const PolicySpec& policies, YamlWriter* out) {
-  const GemmPolicySpec& gemm = policies.gemm;
   const AttentionPolicySpec& attention = policies.attention;
   out->Open("policies");
   out->Text("name", policies.name);
-  out->Open("gemm");
-  out->Word("name", PolicyName(gemm.kind));
-  out->Integer("tile_m", gemm.tile_m);
-  out->Integer("tile_n", gemm.tile_n);
-  out->Integer("tile_k", gemm.tile_k);
-  if (gemm.kind == GemmPolicyKind::kTextbook) {
-    out->Integer("k_min", gemm.k_min);
-    out->Integer("max_split", gemm.max_split);
-  }
-  out->Close();
+  WriteGemmPolicy("gemm", policies.gemm, out);
   out->Open("attention");
   out->Word("name", PolicyName(attention.kind));
   out->Integer("tile_q", attention.tile_q);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/gemm_policy_keys.h"
 #include "sim/config/spec_parts.h"
 
 namespace batchvar {
@@ -25,24 +26,6 @@ ConfigNode PolicyNode(const char* key, MapReader* policies, const ConfigNode& pa
 }
 
 std::string Quoted(const char* name) { return "policy '" + std::string(name) + "'"; }
-
-GemmPolicySpec ReadGemm(const ConfigNode& node, FirstError* errors) {
-  MapReader reader(node, "policies.gemm", errors);
-  GemmPolicyKind kind = GemmPolicyKind::kTextbook;
-  ReadKind({GemmPolicyKind::kTextbook, GemmPolicyKind::kBatchInvariant}, &reader, &kind);
-  GemmPolicySpec gemm = DefaultGemmPolicy(kind);
-  reader.Integer("tile_m", 1, kMaxTokens, &gemm.tile_m);
-  reader.Integer("tile_n", 1, kMaxTokens, &gemm.tile_n);
-  reader.Integer("tile_k", 1, kMaxTokens, &gemm.tile_k);
-  if (kind == GemmPolicyKind::kTextbook) {
-    reader.Integer("k_min", 1, kMaxTokens, &gemm.k_min);
-    reader.Integer("max_split", 1, kMaxTokens, &gemm.max_split);
-  } else {
-    reader.Refuse({"k_min", "max_split"}, Quoted(PolicyName(kind)));
-  }
-  reader.Finish();
-  return gemm;
-}
 
 AttentionPolicySpec ReadAttention(const ConfigNode& node, FirstError* errors) {
   MapReader reader(node, "policies.attention", errors);
@@ -85,7 +68,7 @@ PolicySpec ReadPolicies(const ConfigNode& node, FirstError* errors) {
   policies.name = "inline";
   MapReader reader(node, "policies", errors);
   reader.Text("name", &policies.name);
-  policies.gemm = ReadGemm(PolicyNode("gemm", &reader, node), errors);
+  policies.gemm = ReadGemmPolicy(PolicyNode("gemm", &reader, node), "policies.gemm", errors);
   policies.attention = ReadAttention(PolicyNode("attention", &reader, node), errors);
   policies.norm = ReadNorm(PolicyNode("norm", &reader, node), errors);
   policies.allreduce = ReadAllReduce(PolicyNode("allreduce", &reader, node), errors);

@@ -31,6 +31,36 @@ inline constexpr EnumNames<PaddingMode> kPaddingNames = {
     {"exact", PaddingMode::kExact},
 };
 
+inline constexpr EnumNames<SplitKMode> kSplitKModeNames = {
+    {"serial", SplitKMode::kSerial},
+    {"parallel", SplitKMode::kParallel},
+};
+
+inline constexpr EnumNames<StreamKMode> kStreamKModeNames = {
+    {"heuristic", StreamKMode::kHeuristic},
+    {"split_k", StreamKMode::kSplitK},
+    {"data_parallel", StreamKMode::kDataParallel},
+    {"stream_k", StreamKMode::kStreamK},
+};
+
+inline constexpr EnumNames<DeepGemmArch> kDeepGemmArchNames = {
+    {"auto", DeepGemmArch::kAuto},
+    {"sm90", DeepGemmArch::kSm90},
+    {"sm100", DeepGemmArch::kSm100},
+};
+
+inline constexpr EnumNames<InvariantVariant> kInvariantVariantNames = {
+    {"one_tile", InvariantVariant::kOneTile},
+    {"free_tile", InvariantVariant::kFreeTile},
+    {"sglang", InvariantVariant::kSglang},
+    {"vllm", InvariantVariant::kVllm},
+};
+
+inline constexpr EnumNames<TableLayout> kTableLayoutNames = {
+    {"nt", TableLayout::kNt},
+    {"tn", TableLayout::kTn},
+};
+
 inline constexpr EnumNames<CaptureRule> kCaptureVersionNames = {
     {"vllm_0_9_2", CaptureRule::kVllm092},
     {"vllm_0_11", CaptureRule::kVllm011},
