@@ -40,7 +40,10 @@ enum class Combine : uint8_t {
   kSerial16bit = 2,  // the running sum is rounded to 16 bits after every piece
   kPairwise = 3,
   kTurnstile = 4,  // stream-K: ((p0 + p1) + p2) + ..., the last piece adds the workspace
-  kLse = 5,        // attention: rescaled by log-sum-exp, added in list order
+  kLse = 5,        // attention: rescaled by log-sum-exp, added in list order; each partial result
+                   // is first rounded to `partial`
+  kExactSum = 6,   // all-reduce in a switch: the exact sum, rounded once
+  kChained = 7,    // attention: one running state over all pieces, blocks begin anew in each
 };
 
 constexpr const char* CombineName(Combine combine) {
@@ -51,6 +54,8 @@ constexpr const char* CombineName(Combine combine) {
     case Combine::kPairwise: return "pairwise";
     case Combine::kTurnstile: return "turnstile";
     case Combine::kLse: return "lse";
+    case Combine::kExactSum: return "exact_sum";
+    case Combine::kChained: return "chained";
   }
   return "?";
 }
@@ -63,6 +68,11 @@ struct Order {
   int32_t block = 0;             // elements that one inner block spans where that changes bits
                                  // (attention block_n, norm threads); 0 for chained accumulators
   std::vector<Range> pieces;
+  // Attention: blocks are counted from a piece's begin and walked from the highest down to it.
+  bool descending = false;
+  // Attention with kLse: > 0 when lane r of so many first merges pieces r, r + lanes, ... in order,
+  // then lanes 0, 1, ... are merged; 0 when pieces are merged in list order.
+  int32_t combine_lanes = 0;
   friend bool operator==(const Order& a, const Order& b) = default;
 };
 
