@@ -4,8 +4,8 @@
 // compiler neither contracts nor reassociates (-ffp-contract=off, no fast-math; see cmake/).
 // Special values are those of the C functions, except that NaNs carry no payload.
 //
-// Callers: sim/base/rng.cc and the arrival and length generators of sim/serving. Step costs and
-// kernels never call these.
+// Callers: sim/base/rng.cc, the arrival and length generators of sim/serving, and the one split
+// rule of sim/plan that takes a logarithm. Step costs and kernels never call these.
 #ifndef BATCHVAR_SIM_BASE_ELEMENTARY_H_
 #define BATCHVAR_SIM_BASE_ELEMENTARY_H_
 

@@ -41,7 +41,10 @@ enum class Combine : uint8_t {
   kSerial16bit = 2,  // the running sum is rounded to 16 bits after every piece
   kPairwise = 3,
   kTurnstile = 4,  // stream-K: ((p0 + p1) + p2) + ..., the last piece adds the workspace
-  kLse = 5,        // attention: rescaled by log-sum-exp, added in list order
+  kLse = 5,        // attention: rescaled by log-sum-exp, added in list order; each partial result
+                   // is first rounded to `partial`
+  kExactSum = 6,   // all-reduce in a switch: the exact sum, rounded once
+  kChained = 7,    // attention: one running state over all pieces, blocks begin anew in each
   kButterfly = 8,  // one piece: its slices meet in an XOR butterfly, farthest partner first (GEMV)
 };
 
@@ -54,6 +57,8 @@ constexpr const char* CombineName(Combine combine) {
     case Combine::kTurnstile: return "turnstile";
     case Combine::kLse: return "lse";
     case Combine::kButterfly: return "butterfly";
+    case Combine::kExactSum: return "exact_sum";
+    case Combine::kChained: return "chained";
   }
   return "?";
 }
@@ -71,6 +76,11 @@ struct Order {
   // meet in a butterfly (the lanes of a GEMV).
   int32_t slice_k = 1;
   int32_t instr_k = 0;  // products of one instruction where they are not the family's own; else 0
+  // Attention: blocks are counted from a piece's begin and walked from the highest down to it.
+  bool descending = false;
+  // Attention with kLse: > 0 when lane r of so many first merges pieces r, r + lanes, ... in order,
+  // then lanes 0, 1, ... are merged; 0 when pieces are merged in list order.
+  int32_t combine_lanes = 0;
   friend bool operator==(const Order& a, const Order& b) = default;
 };
 

@@ -1,7 +1,8 @@
 #include "sim/plan/attention_batch_invariant.h"
 
+#include <algorithm>
+
 #include "sim/base/check.h"
-#include "sim/plan/plan_words.h"
 
 namespace batchvar {
 
@@ -21,7 +22,15 @@ AttentionRule AttentionBatchInvariant::Rule(const std::vector<AttentionRequest>&
 Order AttentionBatchInvariant::OrderFor(const AttentionRule& rule, const AttentionRequest& request,
                                         const AttentionHeads& heads,
                                         const DeviceSpec& device) const {
-  return OrderOfPieces(request.kv_len, rule.split_size, rule.tile_kv, heads, device);
+  if (!spec_.prefix_apart) {
+    return OrderOfPieces(request.kv_len, rule.split_size, rule.tile_kv, heads, device);
+  }
+  Order order = OrderOfPieces(request.NumComputed(), rule.split_size, rule.tile_kv, heads, device);
+  for (int64_t begin = request.NumComputed(); begin < request.kv_len; begin += rule.split_size) {
+    order.pieces.push_back({begin, std::min(begin + rule.split_size, request.kv_len)});
+  }
+  order.combine = order.pieces.size() > 1 ? Combine::kLse : Combine::kNone;
+  return order;
 }
 
 std::vector<std::string> AttentionBatchInvariant::Explain(const std::vector<AttentionRequest>& step,
@@ -31,10 +40,13 @@ std::vector<std::string> AttentionBatchInvariant::Explain(const std::vector<Atte
   std::vector<std::string> words = {
       "pieces of " + std::to_string(rule.split_size) + " KV positions, counted from token 0",
       "where a piece ends depends on the request's own length alone, never on its neighbours"};
-  for (const AttentionRequest& request : step) {
-    const Order order = OrderFor(rule, request, heads, device);
-    words.push_back("kv_len " + std::to_string(request.kv_len) + ": " + PiecesWords(order.pieces));
+  if (spec_.prefix_apart) {
+    words = {"pieces of " + std::to_string(rule.split_size) +
+                 " KV positions: the cached prefix from token 0, the step's own tokens from theirs",
+             "a chunk that does not start on a multiple of " + std::to_string(rule.split_size) +
+                 " moves the pieces: neighbours matter through the chunk cuts"};
   }
+  AddRequestWords(*this, step, heads, device, &words);
   return words;
 }
 

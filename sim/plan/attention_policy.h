@@ -3,7 +3,8 @@
 //
 // Rule() looks at the step once; OrderFor() then cuts one request under it. A query row at position
 // p sees the pieces clipped to [0, p + 1): RowOrder(). A prefill chunk's class is that of its last
-// row. The order of requests in the step never matters.
+// row. Where a kernel cuts a chunk's rows apart by their query tile, OrderOfRow() says so. The
+// order of requests in the step never matters.
 #ifndef BATCHVAR_SIM_PLAN_ATTENTION_POLICY_H_
 #define BATCHVAR_SIM_PLAN_ATTENTION_POLICY_H_
 
@@ -36,6 +37,10 @@ class AttentionPolicy {
   // The order of the request's last query row under `rule`.
   virtual Order OrderFor(const AttentionRule& rule, const AttentionRequest& request,
                          const AttentionHeads& heads, const DeviceSpec& device) const = 0;
+  // The order of the query row at `position`, in [request.NumComputed(), request.kv_len).
+  virtual Order OrderOfRow(const AttentionRule& rule, const AttentionRequest& request,
+                           int64_t position, const AttentionHeads& heads,
+                           const DeviceSpec& device) const;
   virtual std::vector<std::string> Explain(const std::vector<AttentionRequest>& step,
                                            const AttentionHeads& heads,
                                            const DeviceSpec& device) const = 0;
@@ -50,6 +55,15 @@ class AttentionPolicy {
 // KV [0, kv_len) in ascending pieces of `positions_per_piece`, the last one shorter: for policies.
 Order OrderOfPieces(int64_t kv_len, int64_t positions_per_piece, int32_t tile_kv,
                     const AttentionHeads& heads, const DeviceSpec& device);
+
+// KV positions of one piece of a request of `kv_len` under a rule: its split_size, else whole tiles
+// shared out over as many pieces as the rule allows.
+int64_t PieceSize(const AttentionRule& rule, int64_t kv_len);
+
+// One line a request for Explain(): its length and its pieces, equal neighbours joined.
+void AddRequestWords(const AttentionPolicy& policy, const std::vector<AttentionRequest>& step,
+                     const AttentionHeads& heads, const DeviceSpec& device,
+                     std::vector<std::string>* words);
 
 // The order that the query row at position `position` (< kv_len) sees: pieces clipped to
 // [0, position + 1), empty ones dropped.

@@ -13,7 +13,8 @@ constexpr std::string_view kForm = "batchvar.class.1";
 constexpr uint8_t kUniform = 'u';
 constexpr uint8_t kMap = 'm';
 constexpr uint8_t kSliced =
-    128;  // added to the combine byte: slice_k and instr_k follow the pieces
+    128;                         // added to the combine byte: slice_k and instr_k follow the pieces
+constexpr uint8_t kWalked = 64;  // added to the combine byte of an order with a longer form
 
 // A stretch of columns with one order.
 struct Strip {
@@ -32,15 +33,17 @@ struct Band {
 
 void AddOrder(const Order& order, Sha256* sha) {
   const bool sliced = order.slice_k > 1 || order.instr_k != 0;
-  const uint8_t combine = static_cast<uint8_t>(order.combine);
+  const bool walked = order.descending || order.combine_lanes > 0;
+  const int longer = (sliced ? kSliced : 0) + (walked ? kWalked : 0);
   sha->UpdateU8(static_cast<uint8_t>(order.arithmetic))
-      .UpdateU8(static_cast<uint8_t>(sliced ? combine + kSliced : combine))
+      .UpdateU8(static_cast<uint8_t>(static_cast<int>(order.combine) + longer))
       .UpdateU8(static_cast<uint8_t>(order.partial))
       .UpdateU8(static_cast<uint8_t>(order.output))
       .UpdateI64(order.block)
       .UpdateI64(static_cast<int64_t>(order.pieces.size()));
   for (const Range& piece : order.pieces) sha->UpdateI64(piece.begin).UpdateI64(piece.end);
   if (sliced) sha->UpdateI64(order.slice_k).UpdateI64(order.instr_k);
+  if (walked) sha->UpdateU8(order.descending ? 1 : 0).UpdateI64(order.combine_lanes);
 }
 
 // The strips of one tile row, in tiles, neighbours with equal orders not yet merged.
@@ -147,6 +150,20 @@ Digest ClassOfRow(const GemmPlan& plan, int64_t row) {
   BV_CHECK(!strips.empty());
   if (strips.size() == 1) return ClassOfOrder(*strips.front().order);
   return DigestOfBands({{{0, 1}, std::move(strips)}});
+}
+
+Digest ClassOfStrips(const std::vector<OrderStrip>& strips) {
+  BV_CHECK(!strips.empty());
+  std::vector<Strip> merged;
+  for (const OrderStrip& strip : strips) {
+    if (!merged.empty() && *merged.back().order == strip.order) {
+      merged.back().columns.end = strip.columns.end;
+    } else {
+      merged.push_back({strip.columns, &strip.order});
+    }
+  }
+  if (merged.size() == 1) return ClassOfOrder(*merged.front().order);
+  return DigestOfBands({{{0, 1}, std::move(merged)}});
 }
 
 bool CoversOnce(const Order& order, int64_t extent) {

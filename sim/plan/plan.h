@@ -95,10 +95,19 @@ struct GemmPlan {
   PolicySource source;
 };
 
+// Columns that share one order.
+struct OrderStrip {
+  Range columns;
+  Order order;
+};
+
 // One request's share of a step's attention.
 struct AttentionRequest {
   int64_t q_len = 1;
-  int64_t kv_len = 1;  // after this step: num_computed + q_len
+  int64_t kv_len = 1;         // after this step: num_computed + q_len
+  int64_t shared_prefix = 0;  // leading KV positions that every request of the step shares
+  int64_t NumComputed() const { return kv_len - q_len; }
+  friend bool operator==(const AttentionRequest&, const AttentionRequest&) = default;
 };
 
 struct AttentionRequestPlan {
@@ -108,11 +117,16 @@ struct AttentionRequestPlan {
   Digest klass;  // of that order
 };
 
-// What a whole step has in common: two steps with equal rules cut any kv_len alike.
+// What a whole step has in common: two steps with equal rules cut any (q_len, kv_len) alike.
+// Fields behind split_size enter a rule's digest only where they are not 0.
 struct AttentionRule {
   int32_t tile_kv = 128;
-  int32_t split_factor = 1;  // textbook: splits wanted per request
-  int64_t split_size = 0;    // > 0: KV positions of a split, counted from token 0
+  int32_t split_factor = 1;     // most splits of a request
+  int64_t split_size = 0;       // > 0: KV positions of a split, counted from token 0
+  int64_t growth = 0;           // > 0: one split for each so many KV positions, up to split_factor
+  int32_t prefill_tile_kv = 0;  // > 0: requests with more than one query token are cut by
+  int64_t prefill_split_size = 0;  // these two instead
+  int64_t shared_prefix = 0;       // > 0: these leading KV positions are a piece of their own
   friend auto operator<=>(const AttentionRule&, const AttentionRule&) = default;
 };
 

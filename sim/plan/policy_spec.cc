@@ -62,6 +62,13 @@ const char* PolicyName(AttentionPolicyKind kind) {
   switch (kind) {
     case AttentionPolicyKind::kTextbook: return "textbook";
     case AttentionPolicyKind::kBatchInvariant: return "batch_invariant";
+    case AttentionPolicyKind::kFa2: return "fa2";
+    case AttentionPolicyKind::kFa3: return "fa3";
+    case AttentionPolicyKind::kFlashInfer: return "flashinfer";
+    case AttentionPolicyKind::kVllmTriton: return "vllm_triton";
+    case AttentionPolicyKind::kSglangTriton: return "sglang_triton";
+    case AttentionPolicyKind::kPagedV1V2: return "paged_v1_v2";
+    case AttentionPolicyKind::kCascade: return "cascade";
   }
   return "?";
 }
@@ -77,6 +84,19 @@ const char* PolicyName(NormPolicyKind kind) {
 const char* PolicyName(AllReducePolicyKind kind) {
   switch (kind) {
     case AllReducePolicyKind::kOneShot: return "one_shot";
+    case AllReducePolicyKind::kTwoShot: return "two_shot";
+    case AllReducePolicyKind::kRing: return "ring";
+    case AllReducePolicyKind::kTree: return "tree";
+    case AllReducePolicyKind::kExact: return "exact";
+    case AllReducePolicyKind::kVllm: return "vllm";
+    case AllReducePolicyKind::kSglang: return "sglang";
+  }
+  return "?";
+}
+
+const char* PolicyName(MoePolicyKind kind) {
+  switch (kind) {
+    case MoePolicyKind::kMoeVllm: return "moe_vllm";
   }
   return "?";
 }
@@ -115,5 +135,50 @@ const char* VariantName(InvariantVariant variant) {
 }
 
 const char* LayoutName(TableLayout layout) { return layout == TableLayout::kNt ? "nt" : "tn"; }
+
+const std::vector<AttentionPolicyKind>& AllAttentionPolicies() {
+  static const std::vector<AttentionPolicyKind> kinds = {
+      AttentionPolicyKind::kTextbook,     AttentionPolicyKind::kBatchInvariant,
+      AttentionPolicyKind::kFa2,          AttentionPolicyKind::kFa3,
+      AttentionPolicyKind::kFlashInfer,   AttentionPolicyKind::kVllmTriton,
+      AttentionPolicyKind::kSglangTriton, AttentionPolicyKind::kPagedV1V2,
+      AttentionPolicyKind::kCascade};
+  return kinds;
+}
+
+const std::vector<AllReducePolicyKind>& AllAllReducePolicies() {
+  static const std::vector<AllReducePolicyKind> kinds = {
+      AllReducePolicyKind::kOneShot, AllReducePolicyKind::kTwoShot, AllReducePolicyKind::kRing,
+      AllReducePolicyKind::kTree,    AllReducePolicyKind::kExact,   AllReducePolicyKind::kVllm,
+      AllReducePolicyKind::kSglang};
+  return kinds;
+}
+
+const std::vector<std::string>& AttentionPolicyKeys(AttentionPolicyKind kind) {
+  using Keys = std::vector<std::string>;
+  static const Keys textbook = {"tile_q", "tile_kv", "max_split"};
+  static const Keys batch_invariant = {"tile_kv", "split_size", "prefix_apart"};
+  static const Keys fa2 = {"num_splits"};
+  static const Keys fa3 = {"num_splits", "varlen", "page_size"};
+  static const Keys flashinfer = {"page_size",       "cuda_graph",       "tensor_cores",
+                                  "blocks_per_sm",   "fixed_split_size", "prefill_fixed_split_size",
+                                  "disable_split_kv"};
+  static const Keys vllm_triton = {"cuda_graph", "segments"};
+  static const Keys sglang_triton = {"max_kv_splits", "static_kv_splits", "split_tile_size"};
+  static const Keys paged = {"page_size"};
+  static const Keys cascade = {"num_splits", "page_size"};
+  switch (kind) {
+    case AttentionPolicyKind::kTextbook: return textbook;
+    case AttentionPolicyKind::kBatchInvariant: return batch_invariant;
+    case AttentionPolicyKind::kFa2: return fa2;
+    case AttentionPolicyKind::kFa3: return fa3;
+    case AttentionPolicyKind::kFlashInfer: return flashinfer;
+    case AttentionPolicyKind::kVllmTriton: return vllm_triton;
+    case AttentionPolicyKind::kSglangTriton: return sglang_triton;
+    case AttentionPolicyKind::kPagedV1V2: return paged;
+    case AttentionPolicyKind::kCascade: return cascade;
+  }
+  return textbook;
+}
 
 }  // namespace batchvar

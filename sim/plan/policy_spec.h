@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/plan/plan.h"
 
@@ -25,9 +26,28 @@ enum class GemmPolicyKind : uint8_t {
   kGemv,
   kTable,
 };
-enum class AttentionPolicyKind : uint8_t { kTextbook, kBatchInvariant };
+enum class AttentionPolicyKind : uint8_t {
+  kTextbook,
+  kBatchInvariant,
+  kFa2,
+  kFa3,
+  kFlashInfer,
+  kVllmTriton,
+  kSglangTriton,
+  kPagedV1V2,
+  kCascade,
+};
 enum class NormPolicyKind : uint8_t { kNormInvariant, kNormVllm };
-enum class AllReducePolicyKind : uint8_t { kOneShot };
+enum class AllReducePolicyKind : uint8_t {
+  kOneShot,
+  kTwoShot,
+  kRing,
+  kTree,
+  kExact,
+  kVllm,  // selectors: one of the others, by bytes, ranks and device
+  kSglang,
+};
+enum class MoePolicyKind : uint8_t { kMoeVllm };
 
 // cutlass_splitk: `mode`.
 enum class SplitKMode : uint8_t { kSerial, kParallel };
@@ -100,7 +120,27 @@ struct AttentionPolicySpec {
   int32_t tile_kv = 128;      // KV positions of one inner block
   int32_t max_split = 32;     // textbook
   int32_t split_size = 2048;  // batch_invariant: KV positions of one split, counted from token 0
+  // batch_invariant: cut the cached prefix and the step's own tokens apart, each from its own
+  // first position: invariant only where every chunk starts on a multiple of split_size.
+  bool prefix_apart = false;
+  int32_t num_splits = 0;  // fa2, fa3, cascade: 0 = heuristic; fa3: an upper bound where varlen
+  bool varlen = true;      // fa3: a count per request; else one count for the step
+  int32_t page_size = 16;  // fa3 (0: not paged), flashinfer, paged_v1_v2, cascade
+  // flashinfer and vllm_triton: steps run from captured graphs.
+  bool cuda_graph = false;
+  bool tensor_cores = true;              // flashinfer: decode by the tensor-core plan
+  int32_t blocks_per_sm = 2;             // flashinfer: occupancy of the CUDA-core decode kernel
+  int32_t fixed_split_size = 0;          // flashinfer: KV positions of a chunk of a decode, and
+  int32_t prefill_fixed_split_size = 0;  // of longer queries; 0 = searched for
+  bool disable_split_kv = false;         // flashinfer
+  int32_t segments = 0;                  // vllm_triton: 1 = never split; 0 = 16, or 64 on SM120
+  int32_t max_kv_splits = 8;             // sglang_triton
+  bool static_kv_splits = false;         // sglang_triton: max_kv_splits for everybody
+  int32_t split_tile_size = 0;           // sglang_triton: > 0: one split for so many positions
 };
+
+// The keys that `kind` uses: any other one that is given is an error of the file or command.
+const std::vector<std::string>& AttentionPolicyKeys(AttentionPolicyKind kind);
 
 struct NormPolicySpec {
   NormPolicyKind kind = NormPolicyKind::kNormInvariant;
@@ -108,6 +148,19 @@ struct NormPolicySpec {
 
 struct AllReducePolicySpec {
   AllReducePolicyKind kind = AllReducePolicyKind::kOneShot;
+  // ring: contiguous parts of the message, and bytes of a chunk. NCCL's Simple protocol has buffers
+  // of 4 MiB in 8 steps, 4 steps a chunk: 2 MiB (5067397c, 2026-06-11).
+  int32_t channels = 1;
+  int32_t chunk_bytes = 2097152;
+  // vllm, sglang: every pair of ranks has NVLink; NCCL's symmetric memory is on; and what takes the
+  // messages that the engine's own kernels leave (ring, tree or exact).
+  bool nvlink_mesh = true;
+  bool nccl_symm_mem = false;
+  AllReducePolicyKind fallback = AllReducePolicyKind::kRing;
+};
+
+struct MoePolicySpec {
+  MoePolicyKind kind = MoePolicyKind::kMoeVllm;
 };
 
 struct PolicySpec {
@@ -116,6 +169,7 @@ struct PolicySpec {
   AttentionPolicySpec attention;
   NormPolicySpec norm;
   AllReducePolicySpec allreduce;
+  MoePolicySpec moe;
 };
 
 const char* PolicyName(GemmPolicyKind kind);
@@ -128,6 +182,11 @@ const char* ModeName(StreamKMode mode);
 const char* ArchName(DeepGemmArch arch);
 const char* VariantName(InvariantVariant variant);
 const char* LayoutName(TableLayout layout);
+const char* PolicyName(MoePolicyKind kind);
+
+// Every kind, in the order of documentation.
+const std::vector<AttentionPolicyKind>& AllAttentionPolicies();
+const std::vector<AllReducePolicyKind>& AllAllReducePolicies();
 
 }  // namespace batchvar
 

@@ -45,27 +45,4 @@ PolicySource NormSource(const NormPolicySpec& spec) {
   return {};
 }
 
-Order AllReduceOrder(const AllReducePolicySpec& spec, int32_t tp, int64_t bytes, DType dtype) {
-  BV_CHECK(tp >= 1 && bytes >= 0);
-  Order order;
-  order.arithmetic = Arithmetic::kRankSum;
-  order.partial = DType::kFp32;
-  order.output = dtype;
-  switch (spec.kind) {
-    case AllReducePolicyKind::kOneShot:
-      // Every rank reads all messages and adds them from rank 0 up, whatever the size.
-      for (int32_t rank = 0; rank < tp; ++rank) order.pieces.push_back({rank, rank + 1});
-  }
-  order.combine = tp > 1 ? Combine::kSerialFp32 : Combine::kNone;
-  return order;
-}
-
-PolicySource AllReduceSource(const AllReducePolicySpec& spec) {
-  switch (spec.kind) {
-    case AllReducePolicyKind::kOneShot:
-      return {"vLLM", "custom all-reduce, 1-stage, before 0.32", "2026-11-29"};
-  }
-  return {};
-}
-
 }  // namespace batchvar

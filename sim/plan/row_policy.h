@@ -1,10 +1,9 @@
-// Decomposition of row reductions (RMSNorm, soft-max) and of all-reduces: one Order per row or per
-// message. Norm orders are given by their block of threads; all-reduce orders by ranks.
+// Decomposition of row reductions (RMSNorm, soft-max): one Order per row, given by its block of
+// threads. All-reduces are in allreduce_policy.h.
 //
 //   norm_invariant  block = min(1024, width / vec), whatever the rows (FlashInfer fb28d724)
 //   norm_vllm       the same below 256 rows, at most 256 threads from there on (vLLM 0.32.0), so a
 //                   step that grows past 255 rows changes every row's sum
-//   one_shot        ranks 0, 1, ... added in fp32, one rounding, whatever the size
 // with vec = gcd(16 bytes / element size, width).
 #ifndef BATCHVAR_SIM_PLAN_ROW_POLICY_H_
 #define BATCHVAR_SIM_PLAN_ROW_POLICY_H_
@@ -19,10 +18,6 @@ namespace batchvar {
 // Order of one row of `width` elements when `num_rows` rows run in the step.
 Order NormOrder(const NormPolicySpec& spec, int64_t num_rows, int64_t width, DType dtype);
 PolicySource NormSource(const NormPolicySpec& spec);
-
-// Order of one element summed over `tp` ranks in a message of `bytes`.
-Order AllReduceOrder(const AllReducePolicySpec& spec, int32_t tp, int64_t bytes, DType dtype);
-PolicySource AllReduceSource(const AllReducePolicySpec& spec);
 
 }  // namespace batchvar
 

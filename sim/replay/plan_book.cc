@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "sim/base/check.h"
+#include "sim/plan/allreduce_policy.h"
+#include "sim/plan/moe_policy.h"
 #include "sim/plan/order_digest.h"
 #include "sim/plan/row_policy.h"
 
 namespace batchvar {
 namespace {
 
-// One accumulator over the whole K, whatever the tile: vLLM's fused-MoE kernel never splits K
-// (SPLIT_K 1 in every configuration of vLLM 0.32.0, 2026-10), and soft-max and arg-max walk one
-// row.
+// One accumulator over the whole row: soft-max and arg-max.
 Order OnePass(Arithmetic arithmetic, int64_t extent, DType output) {
   return Order{arithmetic, Combine::kNone, DType::kFp32, output, 0, {{0, extent}}};
 }
@@ -53,14 +53,17 @@ OpPlan PlanBook::Make(size_t op, int64_t rows) const {
       plan.order = NormOrder(policies_.norm, rows, shape.k, dtype_);
       plan.policy = PolicyName(policies_.norm.kind);
       break;
-    case OpKind::kAllReduce:
-      plan.order =
-          AllReduceOrder(policies_.allreduce, tp_, rows * shape.allreduce_bytes_per_token, dtype_);
+    case OpKind::kAllReduce: {
+      const int64_t width = shape.allreduce_bytes_per_token / DTypeBytes(dtype_);
+      AllReducePlan sum = PlanAllReduce(policies_.allreduce, {rows, width, dtype_, tp_}, device_);
+      plan.order = std::move(sum.slices.front().order);
       plan.policy = PolicyName(policies_.allreduce.kind);
-      break;
+      plan.klass = sum.klass;
+      return plan;
+    }
     case OpKind::kMoe:
-      plan.order = OnePass(device_.MmaArithmetic(), shape.k, dtype_);
-      plan.policy = "one_pass";
+      plan.order = MoeOrder(policies_.moe, shape.k, dtype_, device_);
+      plan.policy = PolicyName(policies_.moe.kind);
       break;
     case OpKind::kRowwise:
       plan.order = OnePass(Arithmetic::kRowBlocks, shape.k, DType::kFp32);
@@ -120,6 +123,11 @@ AttentionRule PlanBook::RuleOf(const StepBatch& batch, int32_t step_in_span) con
 
 Order PlanBook::AttentionOrder(const AttentionRule& rule, const AttentionRequest& request) const {
   return attention_->OrderFor(rule, request, heads_, device_);
+}
+
+Order PlanBook::AttentionRowOrder(const AttentionRule& rule, const AttentionRequest& request,
+                                  int64_t position) const {
+  return attention_->OrderOfRow(rule, request, position, heads_, device_);
 }
 
 std::vector<PlanRecord> PlanBook::Records() const {

@@ -22,7 +22,8 @@ namespace batchvar {
 
 struct OpPlan {
   int64_t rows = 0;   // M
-  Order order;        // of every output element (every policy here is uniform over tiles)
+  Order order;        // of every output element (every policy here is uniform over tiles); an
+                      // all-reduce in slices: of the first one, and klass is that of all of them
   GemmDecision gemm;  // GEMMs only
   std::string policy;
   Digest klass;
@@ -47,6 +48,8 @@ class PlanBook {
   const AttentionPolicy& attention() const { return *attention_; }
   AttentionRule RuleOf(const StepBatch& batch, int32_t step_in_span) const;
   Order AttentionOrder(const AttentionRule& rule, const AttentionRequest& request) const;
+  Order AttentionRowOrder(const AttentionRule& rule, const AttentionRequest& request,
+                          int64_t position) const;
   const AttentionHeads& heads() const { return heads_; }
   const DeviceSpec& device() const { return device_; }
 

@@ -79,7 +79,7 @@ class Comparer {
   Order AttentionOrderAt(int side, const HistoryEntry& entry, int64_t position) const {
     const bool decode = entry.phase == Phase::kDecode;
     const AttentionRequest request = {entry.num_scheduled, decode ? position + 1 : entry.end()};
-    return RowOrder(books_[side]->AttentionOrder(entry.rule, request), position);
+    return books_[side]->AttentionRowOrder(entry.rule, request, position);
   }
 
   RowSide AttentionSide(int side, const HistoryEntry& entry, int64_t position) {

@@ -98,9 +98,11 @@ Json AttentionPlanJson(const AttentionPolicy& policy, const std::vector<Attentio
   json["head_dim"] = heads.head_dim;
   json["dtype"] = DTypeName(heads.dtype);
   json["block_n"] = policy.Rule(step, heads, device).tile_kv;
-  json["direction"] = "ascending";  // of the walk over KV inside a piece, in every policy so far
+  const std::vector<AttentionRequestPlan> plans = policy.Plan(step, heads, device);
+  // Of the walk over KV inside a piece.
+  json["direction"] = !plans.empty() && plans[0].order.descending ? "descending" : "ascending";
   json["requests"] = Json::array();
-  for (const AttentionRequestPlan& plan : policy.Plan(step, heads, device)) {
+  for (const AttentionRequestPlan& plan : plans) {
     json["requests"].push_back({{"q_len", plan.request.q_len},
                                 {"kv_len", plan.request.kv_len},
                                 {"num_splits", plan.num_splits},

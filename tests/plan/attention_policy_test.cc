@@ -134,6 +134,10 @@ TEST(ClassOfRule, EqualRulesCutAlike) {
   EXPECT_NE(ClassOfRule({128, 4, 0}), ClassOfRule({128, 3, 0}));
   EXPECT_NE(ClassOfRule({128, 1, 0}), ClassOfRule({128, 1, 2048}));
   EXPECT_NE(ClassOfRule({64, 4, 0}), ClassOfRule({128, 4, 0}));
+  // Every later field counts, and none is mistaken for another.
+  EXPECT_NE(ClassOfRule({128, 4, 0, 512}), ClassOfRule({128, 4, 0}));
+  EXPECT_NE(ClassOfRule({128, 4, 0, 64}), ClassOfRule({128, 4, 0, 0, 64}));
+  EXPECT_NE(ClassOfRule({128, 4, 0, 0, 0, 64}), ClassOfRule({128, 4, 0, 0, 0, 0, 64}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/plan/allreduce_policy.h"
 #include "sim/plan/attention_policy.h"
 #include "sim/plan/gemm_policy.h"
 #include "sim/plan/row_policy.h"
@@ -44,7 +45,7 @@ TEST(OrderDigest, PinnedBytes) {
   EXPECT_EQ(ClassOfRule({}).Hex(), "4015137e7ba50239e37638358ef21dd5");
   EXPECT_EQ(ClassOfOrder(NormOrder({}, 1, 4096, DType::kBf16)).Hex(),
             "9016143721b73769e1c446d8f6693b6c");
-  EXPECT_EQ(ClassOfOrder(AllReduceOrder({}, 4, 8192, DType::kBf16)).Hex(),
+  EXPECT_EQ(PlanAllReduce({}, {1, 4096, DType::kBf16, 4}, H100()).klass.Hex(),
             "760f14b29ab50aad8ec20632953ec6f4");
 }
 
@@ -59,6 +60,23 @@ TEST(OrderDigest, PinnedBytesOfSlices) {
   Order narrow = Pieces({{0, 4096}});
   narrow.instr_k = 8;
   EXPECT_EQ(ClassOfOrder(narrow).Hex(), "4e7c1cba7c7a25042a99d47be0fb6d58");
+}
+
+TEST(OrderDigest, PinnedBytesOfTheLongerForms) {
+  AttentionPolicySpec spec;
+  spec.kind = AttentionPolicyKind::kFa3;  // 11 pieces of 3 blocks, walked down
+  const auto fa3 = MakeAttentionPolicy(spec);
+  EXPECT_EQ(fa3->Plan({{1, 4096}}, {32, 8, 128}, H100())[0].klass.Hex(),
+            "12ef4064bfa5ebddd7d2607fcd8dfb3d");
+  EXPECT_EQ(ClassOfRule(fa3->Rule({{1, 4096}}, {32, 8, 128}, H100())).Hex(),
+            "db08ca47599bde99b0756a3c878f19d9");
+  spec.kind = AttentionPolicyKind::kFlashInfer;  // 32 chunks of 128, merged in 4 lanes
+  EXPECT_EQ(MakeAttentionPolicy(spec)->Plan({{1, 4096}}, {32, 8, 128}, H100())[0].klass.Hex(),
+            "254dc0bf31494969a748688efc78bd15");
+  AllReducePolicySpec two_shot;
+  two_shot.kind = AllReducePolicyKind::kTwoShot;  // four slices of 16 elements
+  EXPECT_EQ(PlanAllReduce(two_shot, {1, 64, DType::kBf16, 4}, H100()).klass.Hex(),
+            "c0cb8ffac9b53d3c6844e891313aa9e8");
 }
 
 TEST(OrderDigest, EveryFieldOfAnOrderCounts) {
@@ -85,6 +103,24 @@ TEST(OrderDigest, EveryFieldOfAnOrderCounts) {
   changed.instr_k = 8;
   EXPECT_NE(ClassOfOrder(changed), base);
   EXPECT_NE(ClassOfOrder(Pieces({{64, 100}, {0, 64}})), base);
+  changed = kHalves;
+  changed.descending = true;
+  const Digest descending = ClassOfOrder(changed);
+  EXPECT_NE(descending, base);
+  changed = kHalves;
+  changed.combine_lanes = 4;
+  EXPECT_NE(ClassOfOrder(changed), base);
+  EXPECT_NE(ClassOfOrder(changed), descending);
+}
+
+TEST(OrderDigest, StripsJoinEqualNeighbours) {
+  EXPECT_EQ(ClassOfStrips({{{0, 300}, kWhole}, {{300, 500}, kWhole}}), ClassOfOrder(kWhole));
+  const Digest mixed = ClassOfStrips({{{0, 128}, kWhole}, {{128, 500}, kHalves}});
+  EXPECT_EQ(mixed,
+            ClassOfStrips({{{0, 128}, kWhole}, {{128, 200}, kHalves}, {{200, 500}, kHalves}}));
+  EXPECT_NE(mixed, ClassOfStrips({{{0, 256}, kWhole}, {{256, 500}, kHalves}}));
+  // The same as a row of a GEMM plan with these columns.
+  EXPECT_EQ(mixed, ClassOfRow(MixedPlan({{{0, 5}, {0, 1}, kWhole}, {{0, 5}, {1, 4}, kHalves}}), 3));
 }
 
 TEST(OrderDigest, DoesNotDependOnHowTilesWereGrouped) {

@@ -1,4 +1,5 @@
 // `batchvar plan gemm|attention`: how one op would be cut on a device, and why.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -51,12 +52,16 @@ struct AttentionFlags {
   int64_t q_heads = 0;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
+  int64_t shared_prefix = 0;
+  std::optional<int64_t> num_splits, page_size, split_size, fixed_split_size;
+  bool cuda_graph = false;
 };
 
 void AddTargetFlags(CLI::App* verb, TargetFlags* flags) {
   verb->add_option("--device", flags->device, "Device: a name in configs/devices or a file")
       ->required();
-  verb->add_option("--policy", flags->policy, "textbook or batch_invariant")->capture_default_str();
+  verb->add_option("--policy", flags->policy, "Decomposition policy: see docs/policies.md")
+      ->capture_default_str();
   verb->add_option("--dtype", flags->dtype, "bf16 or fp16")->capture_default_str();
   verb->add_option("--sm-count", flags->sm_count, "Plan for this many SMs instead of the device's");
   verb->add_flag("--json", flags->json, "Print one JSON object");
@@ -80,11 +85,11 @@ absl::Status UnknownName(const std::string& flag, const std::string& name,
                                       nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
 }
 
-// Both kinds of op have the same two policies; `Kind` is the enum of one of them.
+// `Kind` is the enum of one kind of op.
 template <typename Kind>
-absl::StatusOr<Kind> PolicyNamed(const std::string& name) {
+absl::StatusOr<Kind> PolicyNamed(const std::string& name, const std::vector<Kind>& kinds) {
   std::vector<std::string> known;
-  for (const Kind kind : {Kind::kTextbook, Kind::kBatchInvariant}) {
+  for (const Kind kind : kinds) {
     if (name == PolicyName(kind)) return kind;
     known.emplace_back(PolicyName(kind));
   }
@@ -110,7 +115,8 @@ absl::StatusOr<DeviceSpec> DeviceOf(const TargetFlags& flags) {
 }
 
 absl::StatusOr<GemmPolicySpec> GemmSpecOf(const GemmFlags& flags) {
-  const auto kind = PolicyNamed<GemmPolicyKind>(flags.target.policy);
+  const auto kind = PolicyNamed<GemmPolicyKind>(
+      flags.target.policy, {GemmPolicyKind::kTextbook, GemmPolicyKind::kBatchInvariant});
   if (!kind.ok()) return kind.status();
   GemmPolicySpec spec = DefaultGemmPolicy(*kind);
   struct Key {
@@ -186,9 +192,51 @@ absl::StatusOr<std::vector<AttentionRequest>> StepOf(const AttentionFlags& flags
                        absl::StrCat(q_len, " is more than its --kv-len ", flags.kv_lens[i],
                                     ", which counts the step's own tokens"));
     }
-    step.push_back({q_len, flags.kv_lens[i]});
+    step.push_back({q_len, flags.kv_lens[i], flags.shared_prefix});
   }
   return step;
+}
+
+absl::StatusOr<AttentionPolicySpec> AttentionSpecOf(const AttentionFlags& flags) {
+  const auto kind = PolicyNamed(flags.target.policy, AllAttentionPolicies());
+  if (!kind.ok()) return kind.status();
+  AttentionPolicySpec spec;
+  spec.kind = *kind;
+  const auto check_used = [&spec](const char* flag, const std::string& key) {
+    const std::vector<std::string>& keys = AttentionPolicyKeys(spec.kind);
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) return absl::OkStatus();
+    return FlagError(flag, absl::StrCat("policy ", PolicyName(spec.kind), " does not use it"));
+  };
+  struct Key {
+    const char* flag;
+    const char* name;
+    const std::optional<int64_t>& given;
+    int32_t* key;
+  };
+  for (const Key& key : {Key{"--num-splits", "num_splits", flags.num_splits, &spec.num_splits},
+                         Key{"--page-size", "page_size", flags.page_size, &spec.page_size},
+                         Key{"--split-size", "split_size", flags.split_size, &spec.split_size},
+                         Key{"--fixed-split-size", "fixed_split_size", flags.fixed_split_size,
+                             &spec.fixed_split_size}}) {
+    if (!key.given.has_value()) continue;
+    if (absl::Status status = check_used(key.flag, key.name); !status.ok()) return status;
+    if (absl::Status status = InRange(key.flag, *key.given); !status.ok()) return status;
+    *key.key = static_cast<int32_t>(*key.given);
+  }
+  if (flags.cuda_graph) {
+    if (absl::Status status = check_used("--cuda-graph", "cuda_graph"); !status.ok()) return status;
+    spec.cuda_graph = true;
+  }
+  if (flags.shared_prefix != 0) {
+    if (spec.kind != AttentionPolicyKind::kCascade) {
+      return FlagError("--shared-prefix",
+                       absl::StrCat("policy ", PolicyName(spec.kind), " does not use it"));
+    }
+    if (absl::Status status = InRange("--shared-prefix", flags.shared_prefix); !status.ok()) {
+      return status;
+    }
+  }
+  return spec;
 }
 
 absl::Status RunAttention(const AttentionFlags& flags) {
@@ -196,13 +244,11 @@ absl::Status RunAttention(const AttentionFlags& flags) {
   if (!step.ok()) return step.status();
   const auto heads = HeadsOf(flags);
   if (!heads.ok()) return heads.status();
-  const auto kind = PolicyNamed<AttentionPolicyKind>(flags.target.policy);
-  if (!kind.ok()) return kind.status();
+  const auto spec = AttentionSpecOf(flags);
+  if (!spec.ok()) return spec.status();
   const auto device = DeviceOf(flags.target);
   if (!device.ok()) return device.status();
-  AttentionPolicySpec spec;
-  spec.kind = *kind;
-  const auto policy = MakeAttentionPolicy(spec);
+  const auto policy = MakeAttentionPolicy(*spec);
   PrintData(flags.target.json ? JsonLine(AttentionPlanJson(*policy, *step, *heads, *device))
                               : AttentionPlanText(*policy, *step, *heads, *device));
   return absl::OkStatus();
@@ -237,6 +283,18 @@ void AddAttention(CLI::App* plan, ExitCode* exit_code) {
   verb->add_option("--q-heads", flags->q_heads, "Query heads on this rank")->required();
   verb->add_option("--kv-heads", flags->kv_heads, "KV heads on this rank")->required();
   verb->add_option("--head-dim", flags->head_dim, "Elements of a head")->required();
+  verb->add_option("--num-splits", flags->num_splits,
+                   "fa2, fa3, cascade: this many splits instead of the heuristic's");
+  verb->add_option("--page-size", flags->page_size,
+                   "fa3, flashinfer, paged_v1_v2, cascade: KV positions of a page (16)");
+  verb->add_option("--split-size", flags->split_size,
+                   "batch_invariant: KV positions of a split (2048)");
+  verb->add_option("--fixed-split-size", flags->fixed_split_size,
+                   "flashinfer: KV positions of a decode's chunk; default: searched for");
+  verb->add_option("--shared-prefix", flags->shared_prefix,
+                   "cascade: leading KV positions that all requests share");
+  verb->add_flag("--cuda-graph", flags->cuda_graph,
+                 "flashinfer, vllm_triton: the step runs from a captured graph");
   AddTargetFlags(verb, &flags->target);
   verb->callback([flags, exit_code] {
     const absl::Status status = RunAttention(*flags);
