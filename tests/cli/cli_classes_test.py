@@ -162,7 +162,8 @@ class Classes(CliTest):
                       self.fails(4, *self.arguments("--baseline", bad)))
 
     def test_errors(self):
-        self.assertIn("did you mean 'llama31_8b'", self.fails(2, *self.arguments(model="lama31_8b")))
+        self.assertIn("did you mean 'llama31_8b'",
+                      self.fails(2, *self.arguments(model="lama31_8b")))
         self.assertIn("did you mean 'textbook'",
                       self.fails(2, *self.arguments("--policies", "textbok")))
         message = self.fails(2, *self.arguments("--tp", "3"))
