@@ -3,13 +3,10 @@
 #include <utility>
 
 namespace batchvar {
-namespace {
 
 Padding PaddingOf(const PaddingSpec& spec) {
   return spec.mode == PaddingMode::kExact ? Padding() : Padding(spec.sizes);
 }
-
-}  // namespace
 
 StepLoad LoadOf(const StepBatch& batch, int64_t padded_m) {
   StepLoad load;

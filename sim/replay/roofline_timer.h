@@ -9,6 +9,9 @@
 
 namespace batchvar {
 
+// What M the body sees: nothing is padded where the mode is exact.
+Padding PaddingOf(const PaddingSpec& spec);
+
 // What a batch costs, before time: exact sums over its rows.
 StepLoad LoadOf(const StepBatch& batch, int64_t padded_m);
 

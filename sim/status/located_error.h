@@ -1,9 +1,10 @@
 // Errors that a user can act on: an absl::Status whose message begins with file:line:column, and
 // which carries those places for --json. The code decides the exit code
 // (tools/batchvar/exit_code.h):
-//   kInvalidArgument  usage or configuration                 -> 2
-//   kDataLoss         unreadable or malformed input          -> 4
-//   kCancelled        interrupted                            -> 130
+//   kFailedPrecondition  a gate that was asked for failed       -> 1
+//   kInvalidArgument     usage or configuration                 -> 2
+//   kDataLoss            unreadable or malformed input          -> 4
+//   kCancelled           interrupted                            -> 130
 // Anything else is our own mistake.
 #ifndef BATCHVAR_SIM_STATUS_LOCATED_ERROR_H_
 #define BATCHVAR_SIM_STATUS_LOCATED_ERROR_H_

@@ -12,6 +12,7 @@ namespace batchvar {
 void AddSimulateCommand(CLI::App* app, ExitCode* exit_code);
 void AddExplainCommand(CLI::App* app, ExitCode* exit_code);
 void AddPlanCommand(CLI::App* app, ExitCode* exit_code);
+void AddClassesCommand(CLI::App* app, ExitCode* exit_code);
 void AddTraceCommand(CLI::App* app, ExitCode* exit_code);
 void AddConfigCommand(CLI::App* app, ExitCode* exit_code);
 

@@ -19,6 +19,7 @@ enum class ExitCode : int {
 inline ExitCode ExitCodeOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk: return ExitCode::kDone;
+    case absl::StatusCode::kFailedPrecondition: return ExitCode::kGateFailed;
     case absl::StatusCode::kInvalidArgument: return ExitCode::kUsage;
     case absl::StatusCode::kDataLoss: return ExitCode::kInput;
     case absl::StatusCode::kCancelled: return ExitCode::kInterrupted;

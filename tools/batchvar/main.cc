@@ -42,6 +42,7 @@ int Main(int argc, char** argv) {
   AddSimulateCommand(&app, &exit_code);
   AddExplainCommand(&app, &exit_code);
   AddPlanCommand(&app, &exit_code);
+  AddClassesCommand(&app, &exit_code);
   AddTraceCommand(&app, &exit_code);
   AddConfigCommand(&app, &exit_code);
   try {

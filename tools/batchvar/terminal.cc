@@ -1,5 +1,6 @@
 #include "tools/batchvar/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -50,6 +51,12 @@ ExitCode ReportError(const absl::Status& status, bool json) {
       object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   std::fprintf(stderr, "%s\n", text.c_str());
   return code;
+}
+
+int TerminalColumns() {
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
 }
 
 void PrintNote(std::string_view text) {

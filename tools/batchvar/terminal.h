@@ -19,6 +19,9 @@ void PrintData(std::string_view text);
 // exit code that belongs to the status.
 ExitCode ReportError(const absl::Status& status, bool json);
 
+// Width of the terminal that stdout is; 80 when it is none.
+int TerminalColumns();
+
 void PrintNote(std::string_view text);  // one line on stderr
 
 // A progress line on stderr: only when stderr is a terminal, at most ten times a second. Reads the
