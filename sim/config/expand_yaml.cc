@@ -7,8 +7,8 @@
 
 #include "sim/config/load_experiment.h"
 #include "sim/config/scalar_text.h"
-#include "sim/config/gemm_policy_keys.h"
 #include "sim/config/spec_names.h"
+#include "sim/config/spec_parts.h"
 #include "sim/config/yaml_writer.h"
 
 namespace batchvar {
@@ -91,26 +91,6 @@ void WriteScheduler(const ExperimentSpec& spec, YamlWriter* out) {
   }
   out->Word("output_ends_by", NameIn(kOutputEndsByNames, config.output_ends_by));
   WritePadding(spec.padding, out);
-  out->Close();
-}
-
-void WritePolicies(const PolicySpec& policies, YamlWriter* out) {
-  const AttentionPolicySpec& attention = policies.attention;
-  out->Open("policies");
-  out->Text("name", policies.name);
-  WriteGemmPolicy("gemm", policies.gemm, out);
-  out->Open("attention");
-  out->Word("name", PolicyName(attention.kind));
-  out->Integer("tile_q", attention.tile_q);
-  out->Integer("tile_kv", attention.tile_kv);
-  if (attention.kind == AttentionPolicyKind::kTextbook) {
-    out->Integer("max_split", attention.max_split);
-  } else {
-    out->Integer("split_size", attention.split_size);
-  }
-  out->Close();
-  out->Word("norm", PolicyName(policies.norm.kind));
-  out->Word("allreduce", PolicyName(policies.allreduce.kind));
   out->Close();
 }
 

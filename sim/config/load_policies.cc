@@ -1,21 +1,32 @@
 // `policies:` -> PolicySpec. Each kind of op takes a policy's bare name or {name: ..., parameters}.
-#include <initializer_list>
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "sim/config/gemm_policy_keys.h"
+#include "sim/config/spec_names.h"
 #include "sim/config/spec_parts.h"
+#include "sim/config/yaml_writer.h"
 
 namespace batchvar {
 namespace {
 
+// What NCCL moves at a time; a chunk holds whole packs.
+constexpr int64_t kPackBytes = 16;
+
+constexpr EnumNames<AllReducePolicyKind> kFallbackNames = {
+    {"ring", AllReducePolicyKind::kRing},
+    {"tree", AllReducePolicyKind::kTree},
+    {"exact", AllReducePolicyKind::kExact},
+};
+
 // Reads `name`, one of the policies that this version has; absent, *kind stays.
 template <typename Kind>
-void ReadKind(std::initializer_list<Kind> kinds, MapReader* reader, Kind* kind) {
+void ReadKind(const std::vector<Kind>& kinds, MapReader* reader, Kind* kind) {
   std::vector<std::string> names;
   for (const Kind candidate : kinds) names.emplace_back(PolicyName(candidate));
   const int found = reader->Word("name", names);
-  if (found >= 0) *kind = kinds.begin()[found];
+  if (found >= 0) *kind = kinds[static_cast<size_t>(found)];
 }
 
 // The node of one kind of op as a map; an empty one when it is absent.
@@ -27,20 +38,70 @@ ConfigNode PolicyNode(const char* key, MapReader* policies, const ConfigNode& pa
 
 std::string Quoted(const char* name) { return "policy '" + std::string(name) + "'"; }
 
+// One list for reading and printing: every key that an attention policy may have.
+template <typename Spec, typename Visitor>
+void VisitAttentionKeys(Spec* spec, Visitor&& visit) {
+  visit.Integer("tile_q", 1, &spec->tile_q);
+  visit.Integer("tile_kv", 1, &spec->tile_kv);
+  visit.Integer("max_split", 1, &spec->max_split);
+  visit.Integer("split_size", 1, &spec->split_size);
+  visit.Bool("prefix_apart", &spec->prefix_apart);
+  visit.Integer("num_splits", 0, &spec->num_splits);
+  visit.Bool("varlen", &spec->varlen);
+  visit.Integer("page_size", spec->kind == AttentionPolicyKind::kFa3 ? 0 : 1, &spec->page_size);
+  visit.Bool("cuda_graph", &spec->cuda_graph);
+  visit.Bool("tensor_cores", &spec->tensor_cores);
+  visit.Integer("blocks_per_sm", 1, &spec->blocks_per_sm);
+  visit.Integer("fixed_split_size", 0, &spec->fixed_split_size);
+  visit.Integer("prefill_fixed_split_size", 0, &spec->prefill_fixed_split_size);
+  visit.Bool("disable_split_kv", &spec->disable_split_kv);
+  visit.Integer("segments", 0, &spec->segments);
+  visit.Integer("max_kv_splits", 1, &spec->max_kv_splits);
+  visit.Bool("static_kv_splits", &spec->static_kv_splits);
+  visit.Integer("split_tile_size", 0, &spec->split_tile_size);
+}
+
+bool Uses(AttentionPolicyKind kind, const std::string& key) {
+  const std::vector<std::string>& keys = AttentionPolicyKeys(kind);
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+struct AttentionReader {
+  MapReader* reader;
+  AttentionPolicyKind kind;
+
+  void Integer(const char* key, int64_t min, int32_t* value) {
+    if (Refused(key)) return;
+    reader->Integer(key, min, kMaxTokens, value);
+  }
+  void Bool(const char* key, bool* value) {
+    if (Refused(key)) return;
+    reader->Bool(key, value);
+  }
+  bool Refused(const char* key) {
+    if (Uses(kind, key)) return false;
+    reader->Refuse({key}, Quoted(PolicyName(kind)));
+    return true;
+  }
+};
+
+struct AttentionWriter {
+  YamlWriter* out;
+  AttentionPolicyKind kind;
+
+  void Integer(const char* key, int64_t, const int32_t* value) {
+    if (Uses(kind, key)) out->Integer(key, *value);
+  }
+  void Bool(const char* key, const bool* value) {
+    if (Uses(kind, key)) out->Bool(key, *value);
+  }
+};
+
 AttentionPolicySpec ReadAttention(const ConfigNode& node, FirstError* errors) {
   MapReader reader(node, "policies.attention", errors);
   AttentionPolicySpec attention;
-  ReadKind({AttentionPolicyKind::kTextbook, AttentionPolicyKind::kBatchInvariant}, &reader,
-           &attention.kind);
-  reader.Integer("tile_q", 1, kMaxTokens, &attention.tile_q);
-  reader.Integer("tile_kv", 1, kMaxTokens, &attention.tile_kv);
-  if (attention.kind == AttentionPolicyKind::kTextbook) {
-    reader.Integer("max_split", 1, kMaxTokens, &attention.max_split);
-    reader.Refuse({"split_size"}, Quoted(PolicyName(attention.kind)));
-  } else {
-    reader.Integer("split_size", 1, kMaxTokens, &attention.split_size);
-    reader.Refuse({"max_split"}, Quoted(PolicyName(attention.kind)));
-  }
+  ReadKind(AllAttentionPolicies(), &reader, &attention.kind);
+  VisitAttentionKeys(&attention, AttentionReader{&reader, attention.kind});
   reader.Finish();
   return attention;
 }
@@ -48,17 +109,49 @@ AttentionPolicySpec ReadAttention(const ConfigNode& node, FirstError* errors) {
 NormPolicySpec ReadNorm(const ConfigNode& node, FirstError* errors) {
   MapReader reader(node, "policies.norm", errors);
   NormPolicySpec norm;
-  ReadKind({NormPolicyKind::kNormInvariant, NormPolicyKind::kNormVllm}, &reader, &norm.kind);
+  ReadKind(std::vector<NormPolicyKind>{NormPolicyKind::kNormInvariant, NormPolicyKind::kNormVllm},
+           &reader, &norm.kind);
   reader.Finish();
   return norm;
+}
+
+bool IsSelector(AllReducePolicyKind kind) {
+  return kind == AllReducePolicyKind::kVllm || kind == AllReducePolicyKind::kSglang;
+}
+
+bool UsesRing(const AllReducePolicySpec& spec) {
+  return spec.kind == AllReducePolicyKind::kRing ||
+         (IsSelector(spec.kind) && spec.fallback == AllReducePolicyKind::kRing);
 }
 
 AllReducePolicySpec ReadAllReduce(const ConfigNode& node, FirstError* errors) {
   MapReader reader(node, "policies.allreduce", errors);
   AllReducePolicySpec allreduce;
-  ReadKind({AllReducePolicyKind::kOneShot}, &reader, &allreduce.kind);
+  ReadKind(AllAllReducePolicies(), &reader, &allreduce.kind);
+  const std::string user = Quoted(PolicyName(allreduce.kind));
+  if (IsSelector(allreduce.kind)) {
+    reader.Bool("nvlink_mesh", &allreduce.nvlink_mesh);
+    reader.Bool("nccl_symm_mem", &allreduce.nccl_symm_mem);
+    reader.Enum("fallback", kFallbackNames, &allreduce.fallback);
+  } else {
+    reader.Refuse({"nvlink_mesh", "nccl_symm_mem", "fallback"}, user);
+  }
+  if (UsesRing(allreduce)) {
+    reader.Integer("channels", 1, kMaxTokens, &allreduce.channels);
+    reader.Integer("chunk_bytes", kPackBytes, kMaxTokens, &allreduce.chunk_bytes);
+  } else {
+    reader.Refuse({"channels", "chunk_bytes"}, user);
+  }
   reader.Finish();
   return allreduce;
+}
+
+MoePolicySpec ReadMoe(const ConfigNode& node, FirstError* errors) {
+  MapReader reader(node, "policies.moe", errors);
+  MoePolicySpec moe;
+  ReadKind(std::vector<MoePolicyKind>{MoePolicyKind::kMoeVllm}, &reader, &moe.kind);
+  reader.Finish();
+  return moe;
 }
 
 }  // namespace
@@ -72,11 +165,35 @@ PolicySpec ReadPolicies(const ConfigNode& node, FirstError* errors) {
   policies.attention = ReadAttention(PolicyNode("attention", &reader, node), errors);
   policies.norm = ReadNorm(PolicyNode("norm", &reader, node), errors);
   policies.allreduce = ReadAllReduce(PolicyNode("allreduce", &reader, node), errors);
-  if (reader.Child("moe") != nullptr) {
-    reader.Error("moe", "there is no choice of MoE policy in this version; remove it");
-  }
+  policies.moe = ReadMoe(PolicyNode("moe", &reader, node), errors);
   reader.Finish();
   return policies;
+}
+
+void WritePolicies(const PolicySpec& policies, YamlWriter* out) {
+  out->Open("policies");
+  out->Text("name", policies.name);
+  WriteGemmPolicy("gemm", policies.gemm, out);
+  out->Open("attention");
+  out->Word("name", PolicyName(policies.attention.kind));
+  VisitAttentionKeys(&policies.attention, AttentionWriter{out, policies.attention.kind});
+  out->Close();
+  out->Word("norm", PolicyName(policies.norm.kind));
+  const AllReducePolicySpec& allreduce = policies.allreduce;
+  out->Open("allreduce");
+  out->Word("name", PolicyName(allreduce.kind));
+  if (IsSelector(allreduce.kind)) {
+    out->Bool("nvlink_mesh", allreduce.nvlink_mesh);
+    out->Bool("nccl_symm_mem", allreduce.nccl_symm_mem);
+    out->Word("fallback", NameIn(kFallbackNames, allreduce.fallback));
+  }
+  if (UsesRing(allreduce)) {
+    out->Integer("channels", allreduce.channels);
+    out->Integer("chunk_bytes", allreduce.chunk_bytes);
+  }
+  out->Close();
+  out->Word("moe", PolicyName(policies.moe.kind));
+  out->Close();
 }
 
 }  // namespace batchvar

@@ -8,6 +8,7 @@
 
 #include "sim/config/config_reader.h"
 #include "sim/config/experiment_spec.h"
+#include "sim/config/yaml_writer.h"
 
 namespace batchvar {
 
@@ -16,6 +17,7 @@ DeviceSpec ReadDevice(const ConfigNode& node, FirstError* errors);
 
 // Tile keys of a batch_invariant GEMM that are not given stay 0: they depend on the dtype.
 PolicySpec ReadPolicies(const ConfigNode& node, FirstError* errors);
+void WritePolicies(const PolicySpec& policies, YamlWriter* out);
 
 // Fills scheduler, gpu_memory_utilization and padding. model, device, tp and dtype of `spec` must
 // be right already: defaults and every `auto` follow from them. `place` is where the experiment

@@ -35,32 +35,41 @@ PlanBook::PlanBook(const ExperimentSpec& spec)
   }
 }
 
+OpPlan PlanBook::MakeGemm(const OpShape& shape, int64_t rows) const {
+  GemmPlan gemm = gemm_->Plan({rows, shape.n, shape.k, dtype_}, device_);
+  OpPlan plan;
+  plan.rows = rows;
+  plan.order = gemm.tiles.front().order;
+  plan.gemm = gemm.decision;
+  plan.policy = gemm.policy;
+  plan.klass = gemm.klass;
+  if (gemm.tiles.size() > 1) plan.by_tile = std::make_shared<const GemmPlan>(std::move(gemm));
+  return plan;
+}
+
+OpPlan PlanBook::MakeAllReduce(const OpShape& shape, int64_t rows) const {
+  const int64_t width = shape.allreduce_bytes_per_token / DTypeBytes(dtype_);
+  AllReducePlan sum = PlanAllReduce(policies_.allreduce, {rows, width, dtype_, tp_}, device_);
+  OpPlan plan;
+  plan.rows = rows;
+  plan.order = sum.slices.front().order;
+  plan.policy = PolicyName(policies_.allreduce.kind);
+  plan.klass = sum.klass;
+  if (sum.slices.size() > 1) plan.by_slice = std::make_shared<const AllReducePlan>(std::move(sum));
+  return plan;
+}
+
 OpPlan PlanBook::Make(size_t op, int64_t rows) const {
   const OpShape& shape = ops_[op];
   OpPlan plan;
   plan.rows = rows;
   switch (KindOf(shape.op)) {
-    case OpKind::kGemm: {
-      GemmPlan gemm = gemm_->Plan({rows, shape.n, shape.k, dtype_}, device_);
-      BV_CHECK(gemm.tiles.size() == 1);
-      plan.order = std::move(gemm.tiles.front().order);
-      plan.gemm = gemm.decision;
-      plan.policy = gemm_->name();
-      plan.klass = gemm.klass;
-      return plan;
-    }
+    case OpKind::kGemm: return MakeGemm(shape, rows);
     case OpKind::kNorm:
       plan.order = NormOrder(policies_.norm, rows, shape.k, dtype_);
       plan.policy = PolicyName(policies_.norm.kind);
       break;
-    case OpKind::kAllReduce: {
-      const int64_t width = shape.allreduce_bytes_per_token / DTypeBytes(dtype_);
-      AllReducePlan sum = PlanAllReduce(policies_.allreduce, {rows, width, dtype_, tp_}, device_);
-      plan.order = std::move(sum.slices.front().order);
-      plan.policy = PolicyName(policies_.allreduce.kind);
-      plan.klass = sum.klass;
-      return plan;
-    }
+    case OpKind::kAllReduce: return MakeAllReduce(shape, rows);
     case OpKind::kMoe:
       plan.order = MoeOrder(policies_.moe, shape.k, dtype_, device_);
       plan.policy = PolicyName(policies_.moe.kind);
@@ -86,8 +95,17 @@ const OpPlan* PlanBook::Find(size_t op, int64_t rows) const {
   return found == plans_[op].end() ? nullptr : &found->second;
 }
 
-void PlanBook::PlanAll(const std::vector<int64_t>& padded_m, const std::vector<int64_t>& heads,
-                       int32_t threads) {
+Digest PlanBook::RowClass(size_t op, const OpPlan& plan, int64_t row) const {
+  if (plan.by_tile != nullptr) return ClassOfRow(*plan.by_tile, row);
+  if (plan.by_slice != nullptr) {
+    const int64_t width = ops_[op].allreduce_bytes_per_token / DTypeBytes(dtype_);
+    return ClassOfAllReduceRow(*plan.by_slice, {plan.rows, width, dtype_, tp_}, row);
+  }
+  return plan.klass;
+}
+
+std::vector<std::pair<size_t, int64_t>> PlanBook::Wanted(const std::vector<int64_t>& padded_m,
+                                                         const std::vector<int64_t>& heads) const {
   std::vector<std::pair<size_t, int64_t>> wanted;
   for (size_t op = 0; op < ops_.size(); ++op) {
     if (ops_[op].op == Op::kAttention) continue;
@@ -96,6 +114,22 @@ void PlanBook::PlanAll(const std::vector<int64_t>& padded_m, const std::vector<i
     if (ops_[op].rows_of == RowsOf::kRequests) rows = {heads.begin(), heads.end()};
     for (const int64_t m : rows) wanted.emplace_back(op, m);
   }
+  return wanted;
+}
+
+std::string PlanBook::FirstMissing(const std::vector<int64_t>& padded_m,
+                                   const std::vector<int64_t>& heads) const {
+  for (const auto& [op, rows] : Wanted(padded_m, heads)) {
+    if (KindOf(ops_[op].op) != OpKind::kGemm) continue;
+    std::string missing = gemm_->Missing({rows, ops_[op].n, ops_[op].k, dtype_}, device_);
+    if (!missing.empty()) return std::string(OpName(ops_[op].op)) + ": " + missing;
+  }
+  return "";
+}
+
+void PlanBook::PlanAll(const std::vector<int64_t>& padded_m, const std::vector<int64_t>& heads,
+                       int32_t threads) {
+  const std::vector<std::pair<size_t, int64_t>> wanted = Wanted(padded_m, heads);
   // Each thread writes its own elements; the order of results does not depend on threads.
   std::vector<OpPlan> made(wanted.size());
   const auto work = [&](size_t first) {

@@ -10,10 +10,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/config/experiment_spec.h"
 #include "sim/io/run_file.h"
+#include "sim/plan/allreduce_policy.h"
 #include "sim/plan/attention_policy.h"
 #include "sim/plan/gemm_policy.h"
 #include "sim/shape/op_shape.h"
@@ -22,11 +25,15 @@ namespace batchvar {
 
 struct OpPlan {
   int64_t rows = 0;   // M
-  Order order;        // of every output element (every policy here is uniform over tiles); an
-                      // all-reduce in slices: of the first one, and klass is that of all of them
+  Order order;        // of every output element; of the first tile or slice where they differ
   GemmDecision gemm;  // GEMMs only
   std::string policy;
   Digest klass;
+  // Set where the order depends on the output tile (stream-K, sliced all-reduces): `order` is then
+  // that of the first tile, and a row's class depends on its place in the batch.
+  std::shared_ptr<const GemmPlan> by_tile;
+  std::shared_ptr<const AllReducePlan> by_slice;
+  bool DependsOnRow() const { return by_tile != nullptr || by_slice != nullptr; }
 };
 
 class PlanBook {
@@ -37,6 +44,12 @@ class PlanBook {
   // Every op but attention.
   const OpPlan& Lookup(size_t op, int64_t rows);
   const OpPlan* Find(size_t op, int64_t rows) const;
+  // The class of row `row` of the op's output: plan.klass where it does not depend on the row.
+  Digest RowClass(size_t op, const OpPlan& plan, int64_t row) const;
+  // Why the GEMM policy has no plan for one of these row counts ("" when it has all). Only tables
+  // can lack one; to be asked before PlanAll() and Lookup(), which CHECK it.
+  std::string FirstMissing(const std::vector<int64_t>& padded_m,
+                           const std::vector<int64_t>& heads) const;
   // Plans every op at each of the given row counts: `padded_m` for the body, `heads` for the head.
   void PlanAll(const std::vector<int64_t>& padded_m, const std::vector<int64_t>& heads,
                int32_t threads);
@@ -58,6 +71,11 @@ class PlanBook {
 
  private:
   OpPlan Make(size_t op, int64_t rows) const;
+  OpPlan MakeGemm(const OpShape& shape, int64_t rows) const;
+  OpPlan MakeAllReduce(const OpShape& shape, int64_t rows) const;
+  // (op, M) of every op but attention, in order.
+  std::vector<std::pair<size_t, int64_t>> Wanted(const std::vector<int64_t>& padded_m,
+                                                 const std::vector<int64_t>& heads) const;
 
   DeviceSpec device_;
   PolicySpec policies_;

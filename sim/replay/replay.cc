@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "sim/io/gemm_table.h"
 #include "sim/serving/scheduler.h"
 #include "sim/serving/workload_source.h"
 #include "sim/status/located_error.h"
@@ -40,7 +41,10 @@ absl::StatusOr<ReplayResult> Replay(const ExperimentSpec& spec, const ReplayOpti
   ReplayResult result;
   absl::StatusOr<std::unique_ptr<WorkloadSource>> source = OpenWorkload(spec, &result);
   if (!source.ok()) return source.status();
-  result.book = std::make_unique<PlanBook>(spec);
+  ExperimentSpec planned = spec;
+  const absl::Status tables = LoadGemmTables(&planned.policies.gemm);
+  if (!tables.ok()) return tables;
+  result.book = std::make_unique<PlanBook>(planned);
   result.timer = std::make_unique<RooflineTimer>(spec);
   result.census = std::make_unique<StepCensus>(result.book.get(), result.timer.get());
 
@@ -59,16 +63,20 @@ absl::StatusOr<ReplayResult> Replay(const ExperimentSpec& spec, const ReplayOpti
       Simulator(simulation, source->get(), scheduler.get(), result.timer.get(), sinks).Run();
 
   if (result.simulation.livelock) {
-    return ConfigError({}, "requests preempt each other for ever: equal priorities and arrivals do "
-                           "not fit together; set scheduler.scheduler_reserve_full_isl: true or "
-                           "raise scheduler.num_gpu_blocks");
+    return ConfigError({},
+                       "requests preempt each other for ever: equal priorities and arrivals do "
+                       "not fit together; set scheduler.scheduler_reserve_full_isl: true or "
+                       "raise scheduler.num_gpu_blocks");
   }
   if (!spec.workload.has_trace) {
     result.trace.rows_read = static_cast<int64_t>(result.simulation.requests.size());
     result.trace.emitted = result.trace.rows_read;
   }
-  result.book->PlanAll(KeysOf(result.census->by_padded_m()), KeysOf(result.census->by_requests()),
-                       options.threads);
+  const std::vector<int64_t> padded_m = KeysOf(result.census->by_padded_m());
+  const std::vector<int64_t> heads = KeysOf(result.census->by_requests());
+  const std::string missing = result.book->FirstMissing(padded_m, heads);
+  if (!missing.empty()) return ConfigError({}, missing);
+  result.book->PlanAll(padded_m, heads, options.threads);
   result.classes = VisitedClasses(*result.census, *result.book);
   result.metrics = ComputeMetrics(spec.goodput, &result.simulation);
   for (const auto& history : result.histories) {

@@ -30,6 +30,7 @@ void RequestHistory::OnSpan(const StepSpan& span) {
     entry.m = span.M();
     entry.padded_m = span.padded_m;
     entry.first_row = first_row;
+    entry.sequence = static_cast<int32_t>(&row - span.batch.rows.data());
     entry.num_computed = row.num_computed;
     entry.num_scheduled = row.num_scheduled;
     entry.phase = row.phase;

@@ -23,6 +23,7 @@ struct HistoryEntry {
   int64_t m = 0;             // tokens in the batch
   int64_t padded_m = 0;      // M of the body's GEMMs
   int64_t first_row = 0;     // of this request in the batch matrix
+  int32_t sequence = 0;      // its place among the sequences: its row of the head
   int32_t num_computed = 0;
   int32_t num_scheduled = 0;
   Phase phase = Phase::kDecode;

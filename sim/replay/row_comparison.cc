@@ -91,13 +91,31 @@ class Comparer {
             {}};
   }
 
+  // Where a class depends on the place in the batch, every token is compared by its own row.
   void CompareOp(int32_t pass, int64_t begin, int64_t end, size_t op, const HistoryEntry& a,
                  const HistoryEntry& b) {
+    const OpPlan& plan_a = PlanOf(0, op, a);
+    const OpPlan& plan_b = PlanOf(1, op, b);
     out_.by_op[op].compared += end - begin;
-    if (PlanOf(0, op, a).klass == PlanOf(1, op, b).klass) return;
-    out_.by_op[op].differ += end - begin;
-    if (out_.first.has_value()) return;
-    out_.first = RowDifference{pass, begin, op, OpSide(0, op, a, begin), OpSide(1, op, b, begin)};
+    const bool by_row = plan_a.DependsOnRow() || plan_b.DependsOnRow();
+    const int64_t stride = by_row ? 1 : end - begin;
+    for (int64_t p = begin; p < end; p += stride) {
+      if (books_[0]->RowClass(op, plan_a, RowOf(0, op, a, p)) ==
+          books_[1]->RowClass(op, plan_b, RowOf(1, op, b, p))) {
+        continue;
+      }
+      out_.by_op[op].differ += stride;
+      if (out_.first.has_value()) continue;
+      out_.first = RowDifference{pass, p, op, OpSide(0, op, a, p), OpSide(1, op, b, p)};
+    }
+  }
+
+  // The row of the op's output that belongs to the request's token at `position`.
+  int64_t RowOf(int side, size_t op, const HistoryEntry& entry, int64_t position) const {
+    const OpShape& shape = books_[side]->ops()[op];
+    if (shape.rows_of == RowsOf::kRequests) return entry.sequence;
+    const int64_t token = entry.phase == Phase::kDecode ? 0 : position - entry.begin();
+    return (entry.first_row + token) * shape.rows_per_token;
   }
 
   void CompareAttention(int32_t pass, int64_t position, size_t op, const HistoryEntry& a,
