@@ -28,9 +28,6 @@ constexpr ReferencePart kParts[] = {
 
 constexpr char kEnding[] = ".yaml";
 
-// Presets of the specification whose parts this version does not have.
-constexpr const char* kLaterPresets[] = {"vllm_h100", "sglang_h100"};
-
 bool Exists(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
@@ -56,11 +53,6 @@ std::string UnknownName(const ReferencePart& part, const std::string& name,
   if (names.empty()) {
     return "no " + std::string(part.noun) + " file lies in " + folder +
            "; set BATCHVAR_CONFIGS_DIR to the folder that holds " + part.folder + "/";
-  }
-  const auto later = std::find(std::begin(kLaterPresets), std::end(kLaterPresets), name);
-  if (std::string_view(part.key) == "policies" && later != std::end(kLaterPresets)) {
-    return "the preset '" + name + "' needs policies that are not in this version; it has " +
-           Listed(names);
   }
   return "unknown " + std::string(part.noun) + " '" + name + "'" + DidYouMean(name, names) +
          " (known: " + Listed(names) + ")";

@@ -8,7 +8,7 @@
 namespace batchvar {
 namespace {
 
-constexpr int64_t kMaxKey = 1 << 30;
+constexpr int64_t kMaxKey = 1 << 24;
 
 constexpr GemmPolicyKind kKinds[] = {
     GemmPolicyKind::kTextbook, GemmPolicyKind::kBatchInvariant, GemmPolicyKind::kCutlassSplitK,
@@ -19,10 +19,12 @@ constexpr GemmPolicyKind kKinds[] = {
 // list for reading and printing, so that neither can forget a key of the other.
 template <typename Spec, typename Visitor>
 void VisitKeys(Spec* spec, Visitor&& visit) {
+  // 0 is the policy's own default; textbook's are spelled out.
+  const int64_t least = spec->kind == GemmPolicyKind::kTextbook ? 1 : 0;
   const auto tiles = [&] {
-    visit.Integer("tile_m", 0, &spec->tile_m);
-    visit.Integer("tile_n", 0, &spec->tile_n);
-    visit.Integer("tile_k", 0, &spec->tile_k);
+    visit.Integer("tile_m", least, &spec->tile_m);
+    visit.Integer("tile_n", least, &spec->tile_n);
+    visit.Integer("tile_k", least, &spec->tile_k);
   };
   switch (spec->kind) {
     case GemmPolicyKind::kTextbook:
@@ -126,18 +128,14 @@ void CheckValues(const GemmPolicySpec& spec, MapReader* reader) {
     for (const auto& [key, value] :
          {std::pair("cluster_m", spec.cluster_m), std::pair("cluster_n", spec.cluster_n),
           std::pair("max_swizzle", spec.max_swizzle)}) {
-      if (!IsPowerOfTwo(value) || value > 16) reader->Error(key, "must be a power of two up to 16");
+      if (!IsPowerOfTwo(value) || value > 8) reader->Error(key, "must be 1, 2, 4 or 8");
     }
   }
-  if (spec.kind == GemmPolicyKind::kGemv && (!IsPowerOfTwo(spec.lanes) || spec.lanes > 1024)) {
-    reader->Error("lanes", "must be a power of two up to 1024");
+  if (spec.kind == GemmPolicyKind::kGemv &&
+      (!IsPowerOfTwo(spec.lanes) || spec.lanes < 2 || spec.lanes > 1024)) {
+    reader->Error("lanes", "must be a power of two from 2 to 1024");
   }
   if (spec.kind == GemmPolicyKind::kTable && spec.table_path.empty()) reader->Require({"path"});
-  if (spec.kind == GemmPolicyKind::kTextbook &&
-      (spec.tile_m < 1 || spec.tile_n < 1 || spec.tile_k < 1)) {
-    reader->Error(spec.tile_m < 1 ? "tile_m" : (spec.tile_n < 1 ? "tile_n" : "tile_k"),
-                  "must be at least 1");
-  }
 }
 
 }  // namespace
