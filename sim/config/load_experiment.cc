@@ -5,6 +5,7 @@
 
 #include "sim/config/config_files.h"
 #include "sim/config/config_overrides.h"
+#include "sim/config/gemm_policy_keys.h"
 #include "sim/config/spec_names.h"
 #include "sim/config/spec_parts.h"
 #include "sim/plan/plan.h"
@@ -154,6 +155,20 @@ absl::StatusOr<DeviceSpec> LoadDevice(const std::string& name_or_path) {
 
 absl::StatusOr<PolicySpec> LoadPolicies(const std::string& name_or_path) {
   return LoadPart<PolicySpec>("policies", name_or_path, ReadPolicies);
+}
+
+absl::StatusOr<GemmPolicySpec> LoadGemmPolicy(
+    const std::string& text, const std::vector<std::pair<std::string, std::string>>& keys,
+    const std::string& flag) {
+  absl::StatusOr<ConfigNode> parsed = ParseYaml(text, flag);
+  if (!parsed.ok()) return parsed.status();
+  ConfigNode node = parsed->IsMap() ? *parsed : ConfigNode::MapWithName(*parsed);
+  const SourceMark mark{flag, 0, 0};
+  for (const auto& [key, value] : keys) node.Set(key, mark, ConfigNode::Scalar(mark, value));
+  FirstError errors;
+  const GemmPolicySpec spec = ReadGemmPolicy(node, "policies.gemm", &errors);
+  if (!errors.ok()) return errors.status();
+  return spec;
 }
 
 }  // namespace batchvar

@@ -4,6 +4,7 @@
 #define BATCHVAR_SIM_CONFIG_LOAD_EXPERIMENT_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,11 @@ absl::StatusOr<ExperimentSpec> LoadExperimentText(const std::string& text, const
 absl::StatusOr<ModelSpec> LoadModel(const std::string& name_or_path);
 absl::StatusOr<DeviceSpec> LoadDevice(const std::string& name_or_path);
 absl::StatusOr<PolicySpec> LoadPolicies(const std::string& name_or_path);
+// A GEMM policy as `policies.gemm` takes it: a name, or a map such as {name: stream_k, splits: 2}.
+// `keys` are laid over it ("tile_m", "32"); `flag` stands in messages.
+absl::StatusOr<GemmPolicySpec> LoadGemmPolicy(
+    const std::string& text, const std::vector<std::pair<std::string, std::string>>& keys,
+    const std::string& flag);
 
 // The experiment with every default filled in, as YAML that LoadExperimentText reads back into an
 // equal spec. Names that came from files are written inline.

@@ -114,6 +114,13 @@ OpPartition AttentionPartition(int64_t kv_len, const ClassQuery& query, StepPlan
 
 }  // namespace
 
+std::string MissingPlan(const ExperimentSpec& spec, const ClassQuery& query) {
+  const Padding padding = PaddingOf(spec.padding);
+  std::vector<int64_t> padded_m;
+  for (const int64_t m : query.m) padded_m.push_back(padding.PaddedM(m));
+  return PlanBook(spec).FirstMissing(padded_m, query.m);
+}
+
 ClassTable MakeClassTable(const ExperimentSpec& spec, const ClassQuery& query) {
   ClassTable table;
   table.model = spec.model.name;

@@ -55,6 +55,10 @@ struct ClassTable {
   std::vector<OpPartition> ops;  // in execution order
 };
 
+// Why some M of the query has no plan (a table that lacks it); "" when all have one. To be asked
+// before MakeClassTable().
+std::string MissingPlan(const ExperimentSpec& spec, const ClassQuery& query);
+
 // Of all ops of the experiment's model; its workload does not matter.
 ClassTable MakeClassTable(const ExperimentSpec& spec, const ClassQuery& query);
 

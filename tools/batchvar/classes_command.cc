@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "sim/config/config_files.h"
 #include "sim/config/load_experiment.h"
+#include "sim/io/gemm_table.h"
 #include "sim/report/classes_json.h"
 #include "sim/report/classes_reader.h"
 #include "sim/report/classes_text.h"
@@ -144,8 +145,11 @@ absl::Status Compute(const ClassesOptions& options, Answer* answer) {
   const absl::StatusOr<ClassQuery> query = QueryOf(options);
   if (!query.ok()) return query.status();
   if (absl::Status status = CheckCompare(options, *query); !status.ok()) return status;
-  const absl::StatusOr<ExperimentSpec> spec = SpecOf(options);
+  absl::StatusOr<ExperimentSpec> spec = SpecOf(options);
   if (!spec.ok()) return spec.status();
+  if (absl::Status tables = LoadGemmTables(&spec->policies.gemm); !tables.ok()) return tables;
+  const std::string missing = MissingPlan(*spec, *query);
+  if (!missing.empty()) return ConfigError({}, missing);
   answer->table = MakeClassTable(*spec, *query);
   if (!options.compare.empty()) {
     answer->pairs = DifferingPlans(*spec, *query, options.compare[0], options.compare[1]);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "sim/config/load_experiment.h"
+#include "sim/io/gemm_table.h"
 #include "sim/io/run_file.h"
 #include "sim/report/explain_text.h"
 #include "sim/status/located_error.h"
@@ -27,9 +28,10 @@ struct LoadedRun {
 absl::StatusOr<LoadedRun> Load(const std::string& path, const std::string& request) {
   absl::StatusOr<RunFile> file = ReadRunFile(path);
   if (!file.ok()) return file.status();
-  const absl::StatusOr<ExperimentSpec> spec =
+  absl::StatusOr<ExperimentSpec> spec =
       LoadExperimentText(file->config_yaml, path + " (its configuration)", ".", {});
   if (!spec.ok()) return spec.status();
+  if (absl::Status tables = LoadGemmTables(&spec->policies.gemm); !tables.ok()) return tables;
   LoadedRun run;
   run.book = std::make_unique<PlanBook>(*spec);
   run.history = std::make_unique<RequestHistory>(request, run.book.get());

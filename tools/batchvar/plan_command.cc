@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "sim/config/load_experiment.h"
+#include "sim/io/gemm_table.h"
 #include "sim/plan/attention_policy.h"
 #include "sim/plan/gemm_policy.h"
 #include "sim/report/plan_json.h"
@@ -60,7 +61,9 @@ struct AttentionFlags {
 void AddTargetFlags(CLI::App* verb, TargetFlags* flags) {
   verb->add_option("--device", flags->device, "Device: a name in configs/devices or a file")
       ->required();
-  verb->add_option("--policy", flags->policy, "Decomposition policy: see docs/policies.md")
+  verb->add_option("--policy", flags->policy,
+                   "Decomposition policy, or a map such as {name: stream_k, generation: 2}: "
+                   "docs/policies.md")
       ->capture_default_str();
   verb->add_option("--dtype", flags->dtype, "bf16 or fp16")->capture_default_str();
   verb->add_option("--sm-count", flags->sm_count, "Plan for this many SMs instead of the device's");
@@ -115,28 +118,18 @@ absl::StatusOr<DeviceSpec> DeviceOf(const TargetFlags& flags) {
 }
 
 absl::StatusOr<GemmPolicySpec> GemmSpecOf(const GemmFlags& flags) {
-  const auto kind = PolicyNamed<GemmPolicyKind>(
-      flags.target.policy, {GemmPolicyKind::kTextbook, GemmPolicyKind::kBatchInvariant});
-  if (!kind.ok()) return kind.status();
-  GemmPolicySpec spec = DefaultGemmPolicy(*kind);
-  struct Key {
-    const char* flag;
-    const std::optional<int64_t>& given;
-    int32_t* key;
-    bool textbook_only;
+  std::vector<std::pair<std::string, std::string>> keys;
+  const auto add = [&](const char* key, const std::optional<int64_t>& given) {
+    if (given.has_value()) keys.emplace_back(key, std::to_string(*given));
   };
-  for (const Key& key : {Key{"--tile-m", flags.tile_m, &spec.tile_m, false},
-                         Key{"--tile-n", flags.tile_n, &spec.tile_n, false},
-                         Key{"--tile-k", flags.tile_k, &spec.tile_k, false},
-                         Key{"--max-split", flags.max_split, &spec.max_split, true},
-                         Key{"--k-min", flags.k_min, &spec.k_min, true}}) {
-    if (!key.given.has_value()) continue;
-    if (key.textbook_only && *kind != GemmPolicyKind::kTextbook) {
-      return FlagError(key.flag, absl::StrCat("policy ", PolicyName(*kind), " does not use it"));
-    }
-    if (absl::Status status = InRange(key.flag, *key.given); !status.ok()) return status;
-    *key.key = static_cast<int32_t>(*key.given);
-  }
+  add("tile_m", flags.tile_m);
+  add("tile_n", flags.tile_n);
+  add("tile_k", flags.tile_k);
+  add("max_split", flags.max_split);
+  add("k_min", flags.k_min);
+  absl::StatusOr<GemmPolicySpec> spec = LoadGemmPolicy(flags.target.policy, keys, "--policy");
+  if (!spec.ok()) return spec.status();
+  if (absl::Status tables = LoadGemmTables(&*spec); !tables.ok()) return tables;
   return spec;
 }
 
@@ -155,8 +148,11 @@ absl::Status RunGemm(const GemmFlags& flags) {
   if (!dtype.ok()) return dtype.status();
   const auto device = DeviceOf(flags.target);
   if (!device.ok()) return device.status();
-  const GemmPlan plan =
-      MakeGemmPolicy(*spec)->PlanWithWords({flags.m, flags.n, flags.k, *dtype}, *device);
+  const std::unique_ptr<GemmPolicy> policy = MakeGemmPolicy(*spec);
+  const GemmShape shape{flags.m, flags.n, flags.k, *dtype};
+  const std::string missing = policy->Missing(shape, *device);
+  if (!missing.empty()) return FlagError("--policy", missing);
+  const GemmPlan plan = policy->PlanWithWords(shape, *device);
   PrintData(flags.target.json ? JsonLine(GemmPlanJson(plan)) : GemmPlanText(plan));
   return absl::OkStatus();
 }
