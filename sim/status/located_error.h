@@ -1,9 +1,10 @@
 // Errors that a user can act on: an absl::Status whose message begins with file:line:column, and
 // which carries those places for --json. The code decides the exit code
 // (tools/batchvar/exit_code.h):
-//   kInvalidArgument  usage or configuration                 -> 2
-//   kDataLoss         unreadable or malformed input          -> 4
-//   kCancelled        interrupted                            -> 130
+//   kInvalidArgument     usage or configuration              -> 2
+//   kDataLoss            unreadable or malformed input       -> 4
+//   kFailedPrecondition  a gate that was asked for failed    -> 1
+//   kCancelled           interrupted                         -> 130
 // Anything else is our own mistake.
 #ifndef BATCHVAR_SIM_STATUS_LOCATED_ERROR_H_
 #define BATCHVAR_SIM_STATUS_LOCATED_ERROR_H_
@@ -27,6 +28,11 @@ struct Location {
 // "file:line:column: field: message"
 absl::Status ConfigError(const Location& where, std::string_view message);
 absl::Status InputError(const Location& where, std::string_view message);
+
+// A ConfigError about a key that exists nowhere, whatever its value. A sweep does not start with
+// one, where any other mistake in a cell leaves the other cells alone.
+absl::Status UnknownKeyError(const Location& where, std::string_view message);
+bool IsUnknownKeyError(const absl::Status& status);
 
 // The place that an error of this file carries; empty for any other status.
 Location LocationOf(const absl::Status& status);
