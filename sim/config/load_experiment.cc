@@ -25,6 +25,9 @@ absl::StatusOr<ConfigNode> ResolveTree(ConfigNode root, const std::string& name,
                            ? "is empty; 'batchvar config init' writes one to start from"
                            : "must hold a map of keys, not " + std::string(KindName(root)));
   }
+  if (root.Find("base") != nullptr && root.Find("sweep") != nullptr) {
+    return ConfigError({name, 0, 0, ""}, "is a sweep; run it with 'batchvar sweep'");
+  }
   if (root.Find("policies") == nullptr) {
     root.Set("policies", root.mark, ConfigNode::Scalar(root.mark, kDefaultPolicies));
   }

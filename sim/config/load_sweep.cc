@@ -80,8 +80,7 @@ absl::StatusOr<std::vector<int64_t>> RowsOfCell(const SweepSpec& sweep, const Sw
     // A scenario may have a label and nothing else.
     const SourceMark mark =
         cell.sets.empty() ? SourceMark{sweep.file, 0, 0} : cell.sets.front().mark;
-    return ConfigError(mark.At(kRowsKey),
-                       "is required by command 'plan', as in m: [1, 16, 64]");
+    return ConfigError(mark.At(kRowsKey), "is required by command 'plan', as in m: [1, 16, 64]");
   }
   for (int64_t row = 1; row <= kDefaultMaxRows; ++row) rows.push_back(row);
   return rows;
@@ -115,6 +114,13 @@ absl::StatusOr<SweepSpec> LoadTree(const absl::StatusOr<ConfigNode>& root, const
                                    const std::string& folder,
                                    const std::vector<std::string>& overrides) {
   if (!root.ok()) return root.status();
+  if (!root->IsMap()) {
+    return ConfigError({name, 0, 0, ""}, "must hold a sweep's keys: base, command and sweep");
+  }
+  if (root->Find("sweep") == nullptr && root->Find("model") != nullptr) {
+    return ConfigError({name, 0, 0, ""},
+                       "is an experiment; a sweep has the keys base, command and sweep");
+  }
   SweepSpec sweep;
   sweep.file = name;
   SweepParts parts;
