@@ -2,9 +2,7 @@
 
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "sim/config/config_files.h"
 
 namespace batchvar {
@@ -55,14 +53,22 @@ absl::Status MakeMap(const SourceMark& mark, const std::string& field, const std
     }
   }
   if (node->IsMap()) return absl::OkStatus();
-  return ConfigError(mark.At(field), "is " + std::string(KindName(*node)) +
-                                         " and has no keys of its own; set it as a whole");
+  return UnknownKeyError(mark.At(field), "is " + std::string(KindName(*node)) +
+                                             " and has no keys of its own; set it as a whole");
 }
 
 }  // namespace
 
-absl::Status ApplyOverride(const std::string& assignment, const std::string& folder,
-                           ConfigNode* root) {
+absl::StatusOr<std::vector<std::string>> KeysOfPath(const std::string& path,
+                                                    const SourceMark& mark) {
+  std::vector<std::string> keys = SplitAtDots(path);
+  for (const std::string& key : keys) {
+    if (key.empty()) return ConfigError(mark.At(""), "'" + path + "' has an empty key");
+  }
+  return keys;
+}
+
+absl::StatusOr<ConfigOverride> ParseOverride(const std::string& assignment) {
   const SourceMark mark{"--set " + assignment, 0, 0};
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -70,23 +76,29 @@ absl::Status ApplyOverride(const std::string& assignment, const std::string& fol
                        "must have the form KEY=VALUE, as in scheduler.max_num_seqs=64");
   }
   const std::string path = assignment.substr(0, equals);
-  const std::vector<std::string> keys = SplitAtDots(path);
-  for (const std::string& key : keys) {
-    if (key.empty()) return ConfigError(mark.At(""), "'" + path + "' has an empty key");
-  }
+  const auto keys = KeysOfPath(path, mark);
+  if (!keys.ok()) return keys.status();
   absl::StatusOr<ConfigNode> value = ParseValue(assignment.substr(equals + 1), mark, path);
   if (!value.ok()) return value.status();
+  return ConfigOverride{path, mark, *std::move(value)};
+}
 
+absl::Status ApplyOverride(const ConfigOverride& assignment, const std::string& folder,
+                           ConfigNode* root) {
+  const SourceMark& mark = assignment.mark;
+  const auto keys = KeysOfPath(assignment.key, mark);
+  if (!keys.ok()) return keys.status();
   ConfigNode* node = root;
   std::string field;
-  for (size_t i = 0; i + 1 < keys.size(); ++i) {
-    if (node->Find(keys[i]) == nullptr) node->Set(keys[i], mark, ConfigNode::EmptyMap(mark));
-    node = &node->Find(keys[i])->value;
-    field += (field.empty() ? "" : ".") + keys[i];
+  for (size_t i = 0; i + 1 < keys->size(); ++i) {
+    const std::string& key = (*keys)[i];
+    if (node->Find(key) == nullptr) node->Set(key, mark, ConfigNode::EmptyMap(mark));
+    node = &node->Find(key)->value;
+    field += (field.empty() ? "" : ".") + key;
     const absl::Status status = MakeMap(mark, field, folder, node);
     if (!status.ok()) return status;
   }
-  node->Set(keys.back(), mark, *std::move(value));
+  node->Set(keys->back(), mark, assignment.value);
   return absl::OkStatus();
 }
 

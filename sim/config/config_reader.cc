@@ -202,8 +202,9 @@ void MapReader::Error(std::string_view key, const std::string& message) {
 void MapReader::Finish() {
   for (const ConfigEntry& entry : node_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
-    errors_->Add(entry.key_mark, FieldOf(entry.key),
-                 "unknown key '" + entry.key + "'" + DidYouMean(entry.key, known_));
+    errors_->Add(
+        UnknownKeyError(entry.key_mark.At(FieldOf(entry.key)),
+                        "unknown key '" + entry.key + "'" + DidYouMean(entry.key, known_)));
   }
   if (!node_.IsMap()) return;  // reported already
   for (const std::string& key : required_) {

@@ -20,17 +20,20 @@ constexpr char kDefaultPolicies[] = "textbook";
 // The tree of a whole experiment: overrides layered over it, names replaced by their files.
 absl::StatusOr<ConfigNode> ResolveTree(ConfigNode root, const std::string& name,
                                        const std::string& folder,
-                                       const std::vector<std::string>& overrides) {
+                                       const std::vector<ConfigOverride>& overrides) {
   if (!root.IsMap()) {
     return ConfigError({name, 0, 0, ""},
                        root.IsNull()
                            ? "is empty; 'batchvar config init' writes one to start from"
                            : "must hold a map of keys, not " + std::string(KindName(root)));
   }
+  if (root.Find("base") != nullptr && root.Find("sweep") != nullptr) {
+    return ConfigError({name, 0, 0, ""}, "is a sweep; run it with 'batchvar sweep'");
+  }
   if (root.Find("policies") == nullptr) {
     root.Set("policies", root.mark, ConfigNode::Scalar(root.mark, kDefaultPolicies));
   }
-  for (const std::string& assignment : overrides) {
+  for (const ConfigOverride& assignment : overrides) {
     const absl::Status status = ApplyOverride(assignment, folder, &root);
     if (!status.ok()) return status;
   }
@@ -113,9 +116,13 @@ absl::StatusOr<ExperimentSpec> LoadTree(absl::StatusOr<ConfigNode> root, const s
                                         const std::string& folder,
                                         const std::vector<std::string>& overrides) {
   if (!root.ok()) return root.status();
-  const absl::StatusOr<ConfigNode> tree = ResolveTree(*std::move(root), name, folder, overrides);
-  if (!tree.ok()) return tree.status();
-  return ReadExperiment(*tree, folder);
+  std::vector<ConfigOverride> parsed;
+  for (const std::string& assignment : overrides) {
+    absl::StatusOr<ConfigOverride> one = ParseOverride(assignment);
+    if (!one.ok()) return one.status();
+    parsed.push_back(*std::move(one));
+  }
+  return LoadExperimentTree(*root, name, folder, parsed);
 }
 
 // One part of an experiment by itself.
@@ -143,6 +150,14 @@ absl::StatusOr<ExperimentSpec> LoadExperimentText(const std::string& text, const
                                                   const std::string& folder,
                                                   const std::vector<std::string>& overrides) {
   return LoadTree(ParseYaml(text, name), name, folder, overrides);
+}
+
+absl::StatusOr<ExperimentSpec> LoadExperimentTree(const ConfigNode& root, const std::string& name,
+                                                  const std::string& folder,
+                                                  const std::vector<ConfigOverride>& overrides) {
+  const absl::StatusOr<ConfigNode> tree = ResolveTree(root, name, folder, overrides);
+  if (!tree.ok()) return tree.status();
+  return ReadExperiment(*tree, folder);
 }
 
 absl::StatusOr<ModelSpec> LoadModel(const std::string& name_or_path) {

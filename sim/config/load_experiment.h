@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "sim/config/config_overrides.h"
 #include "sim/config/experiment_spec.h"
 
 namespace batchvar {
@@ -23,6 +24,11 @@ absl::StatusOr<ExperimentSpec> LoadExperiment(const std::string& path,
 absl::StatusOr<ExperimentSpec> LoadExperimentText(const std::string& text, const std::string& name,
                                                   const std::string& folder,
                                                   const std::vector<std::string>& overrides);
+
+// The same from a tree, with overrides that may come from another file.
+absl::StatusOr<ExperimentSpec> LoadExperimentTree(const ConfigNode& root, const std::string& name,
+                                                  const std::string& folder,
+                                                  const std::vector<ConfigOverride>& overrides);
 
 // Single files, by name (configs/models/NAME.yaml) or path; for `plan`, `classes` and tests.
 absl::StatusOr<ModelSpec> LoadModel(const std::string& name_or_path);

@@ -4,9 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/config/config_node.h"
 #include "sim/config/experiment_spec.h"
 
 namespace batchvar {
+
+// A tree with its plain numbers and booleans as such and everything else as text.
+nlohmann::ordered_json NodeJson(const ConfigNode& node);
 
 nlohmann::ordered_json ConfigJson(const ExperimentSpec& spec);
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sim/report/config_json.h"
+#include "sim/report/csv_field.h"
 
 namespace batchvar {
 namespace {
@@ -118,17 +119,6 @@ Json LifeJson(const RequestHistory& history, const ReplayResult& result) {
           {"batch", BatchSizes(history)},
           {"preempted_at_steps", history.preempted_at()},
           {"class_changes", ops}};
-}
-
-// RFC 4180: quotes where they are needed.
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
 }
 
 std::string TimeField(TimeNs ns) { return ns == kNever ? "" : std::to_string(ns); }

@@ -11,6 +11,7 @@ namespace batchvar {
 namespace {
 
 constexpr char kPayloadUrl[] = "batchvar/location";
+constexpr char kUnknownKeyUrl[] = "batchvar/unknown-key";
 
 // file \n line \n column \n field: none of them can hold a newline.
 std::string Encode(const Location& where) {
@@ -56,6 +57,16 @@ absl::Status ConfigError(const Location& where, std::string_view message) {
 
 absl::Status InputError(const Location& where, std::string_view message) {
   return Located(absl::StatusCode::kDataLoss, where, message);
+}
+
+absl::Status UnknownKeyError(const Location& where, std::string_view message) {
+  absl::Status status = ConfigError(where, message);
+  status.SetPayload(kUnknownKeyUrl, absl::Cord("1"));
+  return status;
+}
+
+bool IsUnknownKeyError(const absl::Status& status) {
+  return status.GetPayload(kUnknownKeyUrl).has_value();
 }
 
 Location LocationOf(const absl::Status& status) {

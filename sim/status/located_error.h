@@ -29,6 +29,11 @@ struct Location {
 absl::Status ConfigError(const Location& where, std::string_view message);
 absl::Status InputError(const Location& where, std::string_view message);
 
+// A ConfigError about a key that exists nowhere, whatever its value. A sweep does not start with
+// one, where any other mistake in a cell leaves the other cells alone.
+absl::Status UnknownKeyError(const Location& where, std::string_view message);
+bool IsUnknownKeyError(const absl::Status& status);
+
 // The place that an error of this file carries; empty for any other status.
 Location LocationOf(const absl::Status& status);
 

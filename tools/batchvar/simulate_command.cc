@@ -1,7 +1,6 @@
 // batchvar simulate EXPERIMENT.yaml: replays a workload and writes its results.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "sim/status/located_error.h"
 #include "tools/batchvar/commands.h"
 #include "tools/batchvar/interrupt.h"
+#include "tools/batchvar/result_file.h"
 #include "tools/batchvar/terminal.h"
 
 namespace batchvar {
@@ -36,16 +36,6 @@ std::string RepeatCommand(const SimulateOptions& options) {
   for (const std::string& set : options.overrides) command += " --set '" + set + "'";
   for (const std::string& id : options.requests) command += " --request " + id;
   return command;
-}
-
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream out(path + ".partial", std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  std::error_code error;
-  if (!out.fail()) std::filesystem::rename(path + ".partial", path, error);
-  if (out.fail() || error) return InputError({path}, "cannot be written (is the disk full?)");
-  return absl::OkStatus();
 }
 
 absl::Status MakeFolder(const std::string& path) {
@@ -73,10 +63,11 @@ absl::Status WriteResults(const SimulateOptions& options, const ExperimentSpec& 
   info.trace_name = spec.workload.has_trace ? spec.workload.trace.path : "";
   info.trace_sha256 = result.trace_sha256;
   info.libraries = FileLibraryVersions();
-  status = WriteFile(options.out + "/requests.csv", RequestsCsv(simulation));
-  if (status.ok()) status = WriteFile(options.out + "/summary.json", SummaryJson(result));
+  status = WriteResultFile(options.out + "/requests.csv", RequestsCsv(simulation));
+  if (status.ok()) status = WriteResultFile(options.out + "/summary.json", SummaryJson(result));
   if (status.ok()) {
-    status = WriteFile(options.out + "/run.json", RunJson(spec, info, simulation.interrupted));
+    status =
+        WriteResultFile(options.out + "/run.json", RunJson(spec, info, simulation.interrupted));
   }
   return status;
 }

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "sim/status/located_error.h"
+#include "sim/report/error_json.h"
 
 namespace batchvar {
 namespace {
@@ -38,17 +38,9 @@ ExitCode ReportError(const absl::Status& status, bool json) {
     std::fprintf(stderr, "batchvar: %s\n", message.c_str());
     return code;
   }
-  const Location where = LocationOf(status);
-  nlohmann::ordered_json object = {{"schema_version", 1},
-                                   {"kind", "error"},
-                                   {"exit_code", static_cast<int>(code)},
-                                   {"message", message}};
-  if (!where.file.empty()) object["file"] = where.file;
-  if (where.line > 0) object["line"] = where.line;
-  if (where.column > 0) object["column"] = where.column;
-  if (!where.field.empty()) object["field"] = where.field;
   const std::string text =
-      object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+      ErrorJson(status, static_cast<int>(code))
+          .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   std::fprintf(stderr, "%s\n", text.c_str());
   return code;
 }

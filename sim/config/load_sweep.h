@@ -1,0 +1,65 @@
+// A sweep file: a base experiment, keys that vary, and the command to run for every combination.
+// docs/sweep.md says how to write one.
+#ifndef BATCHVAR_SIM_CONFIG_LOAD_SWEEP_H_
+#define BATCHVAR_SIM_CONFIG_LOAD_SWEEP_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sim/config/config_node.h"
+#include "sim/config/config_overrides.h"
+#include "sim/config/experiment_spec.h"
+
+namespace batchvar {
+
+enum class SweepCommand : uint8_t { kPlan, kClasses, kSimulate };
+
+const char* SweepCommandName(SweepCommand command);
+
+// The swept key that is not a key of experiments: M of plan, and the range of M of classes.
+inline constexpr char kRowsKey[] = "m";
+
+struct SweepCell {
+  std::string label;                 // of a scenario or an included cell; else empty
+  std::vector<ConfigOverride> sets;  // the swept keys, `m` among them
+  std::vector<int64_t> rows;         // plan: one M; classes: all of them; simulate: none
+
+  const ConfigOverride* Find(std::string_view key) const;  // nullptr when the cell does not set it
+};
+
+struct SweepSpec {
+  std::string file;  // as typed
+  SweepCommand command = SweepCommand::kPlan;
+  ConfigNode base;
+  std::string base_name;              // stands for the base in messages
+  std::string base_folder;            // where relative paths begin, those of swept values too
+  std::vector<ConfigOverride> flags;  // --set of keys that are not swept
+  std::vector<std::string> keys;      // swept ones, in order of appearance
+  std::vector<SweepCell> cells;       // at least one
+  std::string gate;                   // as written; empty without one
+  SourceMark gate_mark;
+};
+
+// `overrides` are --set flags. KEY=A,B makes KEY a swept one, or gives a swept KEY of a grid other
+// values.
+absl::StatusOr<SweepSpec> LoadSweep(const std::string& path,
+                                    const std::vector<std::string>& overrides);
+absl::StatusOr<SweepSpec> LoadSweepText(const std::string& text, const std::string& name,
+                                        const std::string& folder,
+                                        const std::vector<std::string>& overrides);
+
+// The experiment of every cell, or what is wrong with it. A key that does not exist is an error of
+// the whole sweep, and so is a mistake that leaves no cell.
+absl::StatusOr<std::vector<absl::StatusOr<ExperimentSpec>>> LoadCells(const SweepSpec& sweep);
+// The base with the flags and no cell's values.
+absl::StatusOr<ExperimentSpec> LoadBase(const SweepSpec& sweep);
+
+// True for a YAML file with a `sweep` key. False when it cannot be read: whoever loads it says why.
+bool IsSweepFile(const std::string& path);
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_SIM_CONFIG_LOAD_SWEEP_H_

@@ -1,0 +1,40 @@
+// What one cell of a sweep computes, as the JSON that the swept command would print, and the names
+// by which gates, tables and pictures reach the numbers in it. One function a command: another
+// command is one more in the table of cell_result.cc.
+#ifndef BATCHVAR_SIM_REPORT_CELL_RESULT_H_
+#define BATCHVAR_SIM_REPORT_CELL_RESULT_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sim/config/experiment_spec.h"
+#include "sim/config/load_sweep.h"
+#include "sim/replay/gate_expression.h"
+
+namespace batchvar {
+
+struct CellInput {
+  const ExperimentSpec* spec = nullptr;
+  std::vector<int64_t> rows;  // SweepCell::rows
+  int32_t threads = 1;        // within the cell; the result does not depend on it
+};
+
+absl::StatusOr<nlohmann::ordered_json> CellResult(SweepCommand command, const CellInput& input);
+
+// Every number, truth value and text of a result by its dotted path; of a list, its length:
+//   plan      o_proj.split_k, o_proj.class
+//   classes   classes.o_proj: how many classes
+//   simulate  requests.finished, latency_ms.ttft.p99, classes.o_proj, and for every op
+//             other_class_share.o_proj: the share of steps that did not meet its most frequent
+//             class
+GateValues ValuesOf(SweepCommand command, const nlohmann::ordered_json& result);
+
+// A cheap input whose result has the same names.
+ExperimentSpec SampleOf(const ExperimentSpec& spec);
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_SIM_REPORT_CELL_RESULT_H_

@@ -1,0 +1,155 @@
+// Cell lines, tables and pictures of a sweep, from the loaded file to the text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sim/report/cell_line.h"
+#include "sim/report/sweep_gate.h"
+#include "sim/report/sweep_heat_map.h"
+#include "sim/report/sweep_table.h"
+
+namespace batchvar {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kBase[] =
+    "base: {model: llama31_8b, device: h100_sxm, workload: {arrivals: {process: all_at_once}, "
+    "prompt_len: {fixed: 64}, output_len: {fixed: 8}, num_requests: 4}}\n";
+
+SweepRecords Ran(const std::string& lines, std::vector<std::string>* json = nullptr) {
+  SweepRecords records;
+  const auto sweep = LoadSweepText(kBase + lines, "s.yaml", "", {});
+  EXPECT_TRUE(sweep.ok()) << sweep.status();
+  const auto experiments = LoadCells(*sweep);
+  EXPECT_TRUE(experiments.ok()) << experiments.status();
+  const auto gate = LoadGate(*sweep, *experiments);
+  EXPECT_TRUE(gate.ok()) << gate.status();
+  CellContext context;
+  context.sweep = &*sweep;
+  context.experiments = &*experiments;
+  context.gate = gate->has_value() ? &**gate : nullptr;
+  context.exit_code = [](const absl::Status&) { return 2; };
+  records.command = sweep->command;
+  records.keys = sweep->keys;
+  for (size_t i = 0; i < sweep->cells.size(); ++i) {
+    const std::string line = CellLine(context, i);
+    if (json != nullptr) json->push_back(line);
+    auto record = ReadCellLine(sweep->command, line);
+    EXPECT_TRUE(record.ok()) << record.status() << line;
+    records.cells.push_back(*std::move(record));
+  }
+  return records;
+}
+
+std::string GateError(const std::string& lines) {
+  const auto sweep = LoadSweepText(kBase + lines, "s.yaml", "", {});
+  const auto experiments = LoadCells(*sweep);
+  const auto gate = LoadGate(*sweep, *experiments);
+  return gate.ok() ? "ok" : std::string(gate.status().message());
+}
+
+TEST(CellLine, PlanHasEveryOpAtOneM) {
+  std::vector<std::string> json;
+  const SweepRecords records =
+      Ran("command: plan\nsweep: {parameters: {device.sm_count: [132], m: [16, 64]}}\n", &json);
+  EXPECT_THAT(json[0], HasSubstr("\"cell\":0,\"set\":{\"device.sm_count\":132,\"m\":16}"));
+  EXPECT_EQ(*records.cells[0].Number("o_proj.split_k"), 4);
+  EXPECT_EQ(*records.cells[0].Number("o_proj.ctas"), 128);
+  EXPECT_EQ(*records.cells[1].Number("o_proj.split_k"), 1);
+  EXPECT_NE(records.cells[0].Value("lm_head.class"), nullptr);
+  EXPECT_EQ(records.cells[0].Value("attention.class"), nullptr);
+}
+
+TEST(CellLine, ClassesAreClosedRangesOfM) {
+  std::vector<std::string> json;
+  const SweepRecords records =
+      Ran("command: classes\nsweep: {parameters: {device.sm_count: 132, m: 1..256}}\n", &json);
+  EXPECT_THAT(json[0], HasSubstr("\"m\":[[1,16]],\"split_k\":4}"));
+  EXPECT_THAT(json[0], HasSubstr("\"m\":[[17,32]],\"split_k\":2}"));
+  EXPECT_EQ(*records.cells[0].Number("classes.o_proj"), 3);
+}
+
+TEST(CellLine, SimulateGivesTheSummary) {
+  const SweepRecords records =
+      Ran("command: simulate\nsweep: {parameters: {seed: 1}}\ngate: requests.finished == 4\n");
+  EXPECT_EQ(*records.cells[0].Number("requests.finished"), 4);
+  EXPECT_TRUE(records.cells[0].Number("other_class_share.o_proj").has_value());
+  EXPECT_EQ(records.cells[0].gate, true);
+}
+
+TEST(CellLine, ReadsBackOnlyItsOwn) {
+  for (const char* line :
+       {"", "{", "3", "{\"kind\":\"cell\"}", "{\"cell\":0,\"set\":{},\"result\":{\"ops\":[{}]}}"}) {
+    EXPECT_FALSE(ReadCellLine(SweepCommand::kClasses, line).ok()) << line;
+  }
+}
+
+TEST(SweepGate, KnowsTheNamesBeforeAnythingRuns) {
+  const std::string plan = "command: plan\nsweep: {parameters: {m: [1, 2]}}\n";
+  EXPECT_EQ(GateError(plan + "gate: o_proj.split_k <= 4 and m < 3\n"), "ok");
+  EXPECT_THAT(GateError(plan + "gate: o_proj.splitk <= 4\n"),
+              HasSubstr("did you mean 'o_proj.split_k'?"));
+  EXPECT_THAT(GateError(plan + "gate: m = 4\n"), HasSubstr("s.yaml:4:7: gate: character 3"));
+  const std::string simulate = "command: simulate\nsweep: {parameters: {seed: [1]}}\n";
+  for (const char* name : {"latency_ms.tpot.p99", "classes.o_proj", "throughput.requests_per_s",
+                           "steps.m.max", "other_class_share.qkv_proj"}) {
+    EXPECT_EQ(GateError(simulate + "gate: " + name + " >= 0\n"), "ok");
+  }
+}
+
+TEST(SweepTable, ShowsKeysResultsAndErrors) {
+  const SweepRecords records =
+      Ran("command: plan\nsweep:\n  parameters: {tp: [1, 3], m: [16]}\n"
+          "  include: [{m: 64, label: alone}]\ngate: m == 64\n");
+  const std::string text = SweepText(records);
+  EXPECT_THAT(text, HasSubstr("4 (285be15a)"));
+  EXPECT_THAT(text, HasSubstr("fails"));
+  EXPECT_THAT(text, HasSubstr("holds"));
+  EXPECT_THAT(text, HasSubstr("cell 1: s.yaml:4:24: tp: llama31_8b cannot be cut into 3 ranks"));
+  const std::string csv = SweepCsv(records);
+  EXPECT_THAT(csv, HasSubstr("cell,label,tp,m,rms_norm_in.split_k,"));
+  EXPECT_THAT(csv, HasSubstr("\n2,alone,,64,"));
+  EXPECT_THAT(csv, Not(HasSubstr("rms_norm_in.ctas")));
+}
+
+TEST(SweepHeatMap, NeedsTwoNumbers) {
+  const char* plan = "command: plan\nsweep: {parameters: ";
+  EXPECT_FALSE(SweepHeatMap(Ran(plan + std::string("{m: [1, 64]}}\n")), "s").has_value());
+  EXPECT_FALSE(SweepHeatMap(Ran(plan + std::string("{device: [l20, l40s], m: [1, 64]}}\n")), "s")
+                   .has_value());
+  const auto map =
+      SweepHeatMap(Ran(plan + std::string("{device.sm_count: [66, 132], m: [1, 64]}}\n")), "s");
+  ASSERT_TRUE(map.has_value());
+  EXPECT_EQ(map->x_ticks, (std::vector<std::string>{"1", "64"}));
+  EXPECT_EQ(map->y_ticks, (std::vector<std::string>{"132", "66"}));
+  EXPECT_EQ(map->panels.size(), 5U);
+  EXPECT_EQ(map->panels[1].title, "o_proj");
+  EXPECT_EQ(map->panels[1].cells.size(), 4U);
+}
+
+TEST(SweepHeatMap, OtherKeysMakePanelsOfTheirOwn) {
+  const auto map = SweepHeatMap(
+      Ran("command: classes\nsweep: {parameters: {policies: [textbook, batch_invariant], "
+          "device.sm_count: [66, 132], tp: [1, 2]}}\n"),
+      "s");
+  ASSERT_TRUE(map.has_value());
+  EXPECT_THAT(map->panels.front().title, HasSubstr("(policies textbook)"));
+  EXPECT_THAT(map->panels.back().title, HasSubstr("(policies batch_invariant)"));
+}
+
+TEST(HeatMap, ColoursAndEscapes) {
+  EXPECT_EQ(ScaleColour(0), "#00224e");
+  EXPECT_EQ(ScaleColour(1), "#fee838");
+  EXPECT_EQ(ScaleColour(7), "#fee838");
+  EXPECT_EQ(CategoryColour(99), "#bbbbbb");
+  HeatMap map;
+  map.title = "a<b & \"c\"";
+  EXPECT_THAT(HeatMapSvg(map), HasSubstr("a&lt;b &amp; &quot;c&quot;"));
+}
+
+}  // namespace
+}  // namespace batchvar
