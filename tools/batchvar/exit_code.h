@@ -21,7 +21,6 @@ inline ExitCode ExitCodeOf(const absl::Status& status) {
     case absl::StatusCode::kOk: return ExitCode::kDone;
     case absl::StatusCode::kFailedPrecondition: return ExitCode::kGateFailed;
     case absl::StatusCode::kInvalidArgument: return ExitCode::kUsage;
-    case absl::StatusCode::kFailedPrecondition: return ExitCode::kGateFailed;
     case absl::StatusCode::kDataLoss: return ExitCode::kInput;
     case absl::StatusCode::kCancelled: return ExitCode::kInterrupted;
     default: return ExitCode::kBug;
