@@ -85,29 +85,62 @@ std::string StepLines(const ReplayResult& result) {
                       result.census->by_padded_m().size(), "\n");
 }
 
-// "K in 4: M 1..16 (95.1 %); one pass: M 24..8192 (4.9 %)", shares of steps.
-std::string ClassesOfOp(const OpClasses& op) {
-  std::vector<int64_t> all;
+// One thing that steps of an op had in common, in words, and how many steps had it.
+struct Seen {
+  std::string words;
   int64_t steps = 0;
+};
+
+// Attention's rules may differ in more than the split; what a reader compares is the split.
+std::vector<Seen> SeenSplits(const OpClasses& op) {
+  std::vector<Seen> seen;
   for (const VisitedClass& c : op.classes) {
-    all.insert(all.end(), c.rows.begin(), c.rows.end());
-    steps += c.steps;
-  }
-  std::sort(all.begin(), all.end());
-  std::string text;
-  for (const VisitedClass& c : op.classes) {
-    if (!text.empty()) text += "; ";
-    if (op.op == Op::kAttention) {
-      absl::StrAppend(&text, "split ", c.split);
+    const std::string words = absl::StrCat("split ", c.split);
+    const auto known = std::find_if(seen.begin(), seen.end(),
+                                    [&](const Seen& other) { return other.words == words; });
+    if (known == seen.end()) {
+      seen.push_back({words, c.steps});
     } else {
-      absl::StrAppend(&text, c.split > 1 ? absl::StrCat("K in ", c.split) : "one pass", ": M ",
-                      RangesWithin(c.rows, all));
-    }
-    if (op.classes.size() > 1) {
-      absl::StrAppend(&text, " (",
-                      Percent(static_cast<double>(c.steps), static_cast<double>(steps)), ")");
+      known->steps += c.steps;
     }
   }
+  return seen;
+}
+
+std::vector<Seen> SeenClasses(const OpClasses& op) {
+  std::vector<int64_t> all;
+  for (const VisitedClass& c : op.classes) all.insert(all.end(), c.rows.begin(), c.rows.end());
+  std::sort(all.begin(), all.end());
+  std::vector<Seen> seen;
+  for (const VisitedClass& c : op.classes) {
+    seen.push_back({absl::StrCat(c.split > 1 ? absl::StrCat("K in ", c.split) : "one pass", ": M ",
+                                 RangesWithin(c.rows, all)),
+                    c.steps});
+  }
+  return seen;
+}
+
+// "K in 4: M 1..16 (95.1 %); one pass: M 24..8192 (4.9 %)", shares of steps. Of many, those that
+// most steps met.
+std::string ClassesOfOp(const OpClasses& op) {
+  constexpr size_t kShown = 4;
+  std::vector<Seen> seen = op.op == Op::kAttention ? SeenSplits(op) : SeenClasses(op);
+  int64_t steps = 0;
+  for (const Seen& one : seen) steps += one.steps;
+  const size_t total = seen.size();
+  if (total > kShown) {
+    std::stable_sort(seen.begin(), seen.end(),
+                     [](const Seen& a, const Seen& b) { return a.steps > b.steps; });
+    seen.resize(kShown);
+  }
+  std::string text;
+  for (const Seen& one : seen) {
+    absl::StrAppend(&text, text.empty() ? "" : "; ", one.words);
+    if (total == 1) continue;
+    absl::StrAppend(&text, " (",
+                    Percent(static_cast<double>(one.steps), static_cast<double>(steps)), ")");
+  }
+  if (total > kShown) absl::StrAppend(&text, "; ", total - kShown, " more");
   return text;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "sim/replay/row_comparison.h"
 #include "tests/replay/experiments.h"
 #include "tests/test_data.h"
@@ -148,6 +150,48 @@ TEST(RowComparison, TokensFromTheCacheAreUnpaired) {
   EXPECT_FALSE(rows.unpaired.front().in_a);
   EXPECT_EQ(rows.unpaired.front().begin, 0);
   EXPECT_EQ(rows.unpaired.front().end, cached);
+}
+
+TEST(Replay, EveryPolicyReplaysAndKnowsItsOwnRows) {
+  for (const char* policies :
+       {"vllm_h100", "sglang_h100", "{gemm: stream_k}", "{gemm: {name: stream_k, generation: 2}}",
+        "{gemm: {name: cutlass_splitk, mode: parallel}, attention: fa2, allreduce: ring}",
+        "{attention: vllm_triton, allreduce: two_shot}", "{attention: sglang_triton}",
+        "{attention: paged_v1_v2, norm: norm_vllm}", "{attention: cascade, allreduce: exact}",
+        "{gemm: {name: batch_invariant, variant: free_tile}}"}) {
+    const ExperimentSpec spec = LongPrompt({std::string("policies=") + policies, "tp=2"});
+    const ReplayResult a = RunOf(spec, {"target"});
+    const ReplayResult b = RunOf(spec, {"target"}, 3);
+    EXPECT_EQ(a.metrics.finished, 21) << policies;
+    const RowComparison rows =
+        CompareRows(*a.histories[0], a.book.get(), *b.histories[0], b.book.get());
+    EXPECT_FALSE(rows.first.has_value()) << policies;
+    EXPECT_EQ(a.book->Records(), b.book->Records()) << policies;
+  }
+}
+
+TEST(Replay, UnderStreamKAPlaceInTheBatchCanMatter) {
+  PlanBook book(AllAtOnce(1, {"policies={gemm: {name: stream_k, tile_m: 16}}"}));
+  bool depends = false;
+  for (size_t op = 0; op < book.ops().size(); ++op) {
+    if (KindOf(book.ops()[op].op) != OpKind::kGemm) continue;
+    const OpPlan& plan = book.Lookup(op, 40);
+    for (int64_t row = 1; row < 40; ++row) {
+      depends |= book.RowClass(op, plan, row) != book.RowClass(op, plan, 0);
+    }
+  }
+  EXPECT_TRUE(depends);
+}
+
+TEST(Replay, ATableWithoutTheKeyIsAnErrorThatNamesIt) {
+  const std::string path = testing::TempDir() + "/gemm_table.csv";
+  std::ofstream(path) << "library,version,gpu,sm_count,m,n,k,dtype,split_k\n"
+                      << "cublaslt,13.1,h100_sxm,132,1,6144,4096,bf16,2\n";
+  const auto result =
+      Replay(AllAtOnce(1, {"policies={gemm: {name: table, path: " + path + "}}"}), {});
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(std::string(result.status().message()).find("4096"), std::string::npos)
+      << result.status();
 }
 
 TEST(CutsInWords, JoinsEqualNeighbours) {
