@@ -175,9 +175,9 @@ TEST(Replay, UnderStreamKAPlaceInTheBatchCanMatter) {
   bool depends = false;
   for (size_t op = 0; op < book.ops().size(); ++op) {
     if (KindOf(book.ops()[op].op) != OpKind::kGemm) continue;
-    const OpPlan& plan = book.Lookup(op, 40);
-    for (int64_t row = 1; row < 40; ++row) {
-      depends |= book.RowClass(op, plan, row) != book.RowClass(op, plan, 0);
+    for (const int64_t m : {17, 33, 40, 49, 65, 100, 129, 200}) {
+      const OpPlan& plan = book.Lookup(op, m);
+      depends |= book.RowClass(op, plan, m - 1) != book.RowClass(op, plan, 0);
     }
   }
   EXPECT_TRUE(depends);
@@ -185,12 +185,16 @@ TEST(Replay, UnderStreamKAPlaceInTheBatchCanMatter) {
 
 TEST(Replay, ATableWithoutTheKeyIsAnErrorThatNamesIt) {
   const std::string path = testing::TempDir() + "/gemm_table.csv";
-  std::ofstream(path) << "library,version,gpu,sm_count,m,n,k,dtype,split_k\n"
-                      << "cublaslt,13.1,h100_sxm,132,1,6144,4096,bf16,2\n";
+  std::ofstream(path)
+      << "library,version,gpu,sm_count,m,n,k,dtype,layout,workspace_bytes,algo_id,tile_id,"
+         "stages_id,split_k,reduction_scheme,swizzle,cluster_shape,inner_shape,custom_option,"
+         "waves,kernel_name\n"
+         "cublaslt,13.1,h100_sxm,132,1,6144,4096,bf16,tn,0,1,1,1,2,2,0,0,0,0,1,k\n";
   const auto result =
       Replay(AllAtOnce(1, {"policies={gemm: {name: table, path: " + path + "}}"}), {});
   ASSERT_FALSE(result.ok());
-  EXPECT_NE(std::string(result.status().message()).find("4096"), std::string::npos)
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument) << result.status();
+  EXPECT_NE(std::string(result.status().message()).find("K 4096"), std::string::npos)
       << result.status();
 }
 
