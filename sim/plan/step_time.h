@@ -1,5 +1,5 @@
 // A first roofline of a step, in whole picoseconds. The constants are the device's; nothing is
-// fitted to a story. Calibration against measured kernels is a later step (docs/fidelity.md).
+// fitted to a story. Calibration against measured kernels is a later step.
 //
 //   body  = max(streamed weight bytes / bandwidth,
 //               2 * (active parameters of the layers * M + of the head * R) / peak flops)

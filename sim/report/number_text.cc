@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_format.h"
+#include "sim/replay/class_table.h"
 
 namespace batchvar {
 
@@ -17,19 +18,10 @@ std::string Fixed(double value, int digits) { return absl::StrFormat("%.*f", dig
 
 std::string RangesWithin(const std::vector<int64_t>& values, const std::vector<int64_t>& all) {
   std::string text;
-  for (size_t i = 0; i < values.size();) {
-    const auto start = std::lower_bound(all.begin(), all.end(), values[i]) - all.begin();
-    size_t last = i;
-    while (last + 1 < values.size() &&
-           start + static_cast<std::ptrdiff_t>(last + 1 - i) <
-               static_cast<std::ptrdiff_t>(all.size()) &&
-           all[static_cast<size_t>(start) + last + 1 - i] == values[last + 1]) {
-      ++last;
-    }
+  for (const auto& [first, last] : JoinNeighbours(values, all)) {
     if (!text.empty()) text += ", ";
-    text += std::to_string(values[i]);
-    if (last > i) text += ".." + std::to_string(values[last]);
-    i = last + 1;
+    text += std::to_string(first);
+    if (last > first) text += ".." + std::to_string(last);
   }
   return text;
 }
