@@ -7,15 +7,19 @@
 namespace batchvar {
 
 // The values enter class digests: append, never renumber.
-enum class DType : uint8_t { kFp32 = 0, kBf16 = 1, kFp16 = 2 };
+enum class DType : uint8_t { kFp32 = 0, kBf16 = 1, kFp16 = 2, kFp8E4m3 = 3 };
 
-constexpr int DTypeBytes(DType dtype) { return dtype == DType::kFp32 ? 4 : 2; }
+constexpr int DTypeBytes(DType dtype) {
+  if (dtype == DType::kFp32) return 4;
+  return dtype == DType::kFp8E4m3 ? 1 : 2;
+}
 
 constexpr const char* DTypeName(DType dtype) {
   switch (dtype) {
     case DType::kFp32: return "fp32";
     case DType::kBf16: return "bf16";
     case DType::kFp16: return "fp16";
+    case DType::kFp8E4m3: return "fp8_e4m3";
   }
   return "?";
 }
