@@ -26,8 +26,8 @@
 namespace batchvar {
 
 struct MmaModel {
-  int32_t fused = 16;           // products of one sum (L)
-  int32_t fraction_bits = 25;   // below the largest exponent (F)
+  int32_t fused = 16;          // products of one sum (L)
+  int32_t fraction_bits = 25;  // below the largest exponent (F)
   int32_t floor_exponent = -133;
   int32_t output_fraction_bits = 23;  // 13 where the unit keeps fewer than fp32 has
   friend bool operator==(const MmaModel&, const MmaModel&) = default;
@@ -36,8 +36,8 @@ struct MmaModel {
 // 16-bit operands. sm_75 is m16n8k8; Ampere's m16n8k16 is two sums, k 0..7 and then 8..15.
 inline constexpr MmaModel kMmaModelSm70{4, 23, -131, 23};
 inline constexpr MmaModel kMmaModelSm75{8, 24, -132, 23};
-inline constexpr MmaModel kMmaModelSm80{8, 24, -132, 23};    // sm_80, 86, 89
-inline constexpr MmaModel kMmaModelSm90{16, 25, -133, 23};   // mma.sync and wgmma; sm_100, sm_120
+inline constexpr MmaModel kMmaModelSm80{8, 24, -132, 23};   // sm_80, 86, 89
+inline constexpr MmaModel kMmaModelSm90{16, 25, -133, 23};  // mma.sync and wgmma; sm_100, sm_120
 // fp8 e4m3 operands.
 inline constexpr MmaModel kFp8ModelSm89{16, 13, -132, 13};
 inline constexpr MmaModel kFp8ModelSm90{32, 13, -133, 13};   // wgmma
