@@ -152,6 +152,17 @@ Digest ClassOfRow(const GemmPlan& plan, int64_t row) {
   return DigestOfBands({{{0, 1}, std::move(strips)}});
 }
 
+std::vector<OrderStrip> StripsOfRow(const GemmPlan& plan, int64_t row) {
+  BV_CHECK(row >= 0 && row < plan.shape.m);
+  const Tile& tile = plan.decision.tile;
+  std::vector<OrderStrip> strips;
+  for (const Strip& strip :
+       MergedStrips(StripsAt(plan.tiles, row / tile.m), tile.n, plan.shape.n)) {
+    strips.push_back({strip.columns, *strip.order});
+  }
+  return strips;
+}
+
 Digest ClassOfStrips(const std::vector<OrderStrip>& strips) {
   BV_CHECK(!strips.empty());
   std::vector<Strip> merged;

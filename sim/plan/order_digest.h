@@ -31,6 +31,10 @@ Digest ClassOfPlan(const GemmPlan& plan);
 // uniform.
 Digest ClassOfRow(const GemmPlan& plan, int64_t row);
 
+// What row `row` of the output is made of: its columns ascending, each strip with its order,
+// neighbours with equal orders joined. An executor of that row walks it.
+std::vector<OrderStrip> StripsOfRow(const GemmPlan& plan, int64_t row);
+
 // One row whose columns (ascending, without gaps) have these orders; equal neighbours are merged,
 // and a row with one order has that order's class.
 Digest ClassOfStrips(const std::vector<OrderStrip>& strips);

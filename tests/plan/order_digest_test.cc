@@ -157,6 +157,13 @@ TEST(OrderDigest, RowsSeeTheirSliceOnly) {
   EXPECT_NE(ClassOfRow(plan, 32), ClassOfRow(plan, 31));
   EXPECT_EQ(ClassOfRow(plan, 69), ClassOfRow(plan, 32));  // the place of a row is no part of it
   EXPECT_NE(ClassOfPlan(plan), ClassOfRow(plan, 69));
+  const std::vector<OrderStrip> strips = StripsOfRow(plan, 69);
+  ASSERT_EQ(strips.size(), 2u);
+  EXPECT_EQ(strips[0].columns, (Range{0, 128}));
+  EXPECT_EQ(strips[1].columns, (Range{128, 500}));  // the last tile ends with the row
+  EXPECT_EQ(strips[1].order, kHalves);
+  EXPECT_EQ(ClassOfStrips(strips), ClassOfRow(plan, 69));
+  EXPECT_EQ(StripsOfRow(plan, 31).size(), 1u);
 }
 
 TEST(CoversOnce, RejectsGapsOverlapsAndShortSums) {
