@@ -45,8 +45,8 @@ RowOrders OrdersOfRow(const GemmPlan& plan, int64_t row);
 FloatFault ExecuteGemmTwice(const GemmData& data, const RowOrders& a, const RowOrders& b,
                             const ExecutorChoice& executor, Execution* execution);
 
-// q[rows][heads][head_dim] and one request's KV, keys and values [kv_len][kv_heads][head_dim]: every
-// row of data is the query at the last position. `rows` runs are independent draws of q.
+// q[rows][heads][head_dim] and one request's KV, keys and values [kv_len][kv_heads][head_dim]:
+// every row of data is the query at the last position. `rows` runs are independent draws of q.
 struct AttentionData {
   DType dtype = DType::kBf16;
   int64_t rows = 1;

@@ -14,14 +14,11 @@ namespace {
 AttentionOperands HeadOf(const AttentionData& data, int64_t row, int64_t head) {
   const int64_t group = data.q_heads / data.kv_heads;
   const int64_t kv_head = head / group;
-  return {data.dtype,
-          data.head_dim,
+  return {data.dtype, data.head_dim,
           // Rounded once from the exact value; kernels fold log2(e) in, which is their own.
           static_cast<float>(1.0 / std::sqrt(static_cast<double>(data.head_dim))),
-          &data.q[(row * data.q_heads + head) * data.head_dim],
-          &data.k[kv_head * data.head_dim],
-          &data.v[kv_head * data.head_dim],
-          int64_t{data.kv_heads} * data.head_dim};
+          &data.q[(row * data.q_heads + head) * data.head_dim], &data.k[kv_head * data.head_dim],
+          &data.v[kv_head * data.head_dim], int64_t{data.kv_heads} * data.head_dim};
 }
 
 FloatFault RunAttention(const AttentionData& data, const Order& order,
@@ -32,8 +29,8 @@ FloatFault RunAttention(const AttentionData& data, const Order& order,
   std::vector<AttentionJob> jobs;
   for (int64_t row = 0; row < data.rows; ++row) {
     for (int64_t head = 0; head < data.q_heads; ++head) {
-      jobs.push_back({HeadOf(data, row, head), &order,
-                      out->data() + row * width + head * data.head_dim});
+      jobs.push_back(
+          {HeadOf(data, row, head), &order, out->data() + row * width + head * data.head_dim});
     }
   }
   return ExecuteAttention(executor.isa, jobs, executor.pool, fallbacks);
@@ -61,8 +58,8 @@ double ExactAttention(const AttentionOperands& head, int64_t kv_len, int64_t ele
   std::vector<double> scores(kv_len);
   for (int64_t j = 0; j < kv_len; ++j) {
     for (int32_t d = 0; d < head.head_dim; ++d) {
-      scores[j] += double{Widen(head.q[d], head.dtype)} *
-                   Widen(head.k[j * head.kv_stride + d], head.dtype);
+      scores[j] +=
+          double{Widen(head.q[d], head.dtype)} * Widen(head.k[j * head.kv_stride + d], head.dtype);
     }
     scores[j] *= double{head.scale};
   }

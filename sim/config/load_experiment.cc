@@ -186,4 +186,17 @@ absl::StatusOr<GemmPolicySpec> LoadGemmPolicy(
   return spec;
 }
 
+absl::StatusOr<PolicySpec> LoadOpPolicy(const std::string& kind, const std::string& text,
+                                        const std::string& flag) {
+  absl::StatusOr<ConfigNode> parsed = ParseYaml(text, flag);
+  if (!parsed.ok()) return parsed.status();
+  const SourceMark mark{flag, 0, 0};
+  ConfigNode policies = ConfigNode::EmptyMap(mark);
+  policies.Set(kind, mark, parsed->IsMap() ? *parsed : ConfigNode::MapWithName(*parsed));
+  FirstError errors;
+  const PolicySpec spec = ReadPolicies(policies, &errors);
+  if (!errors.ok()) return errors.status();
+  return spec;
+}
+
 }  // namespace batchvar

@@ -40,6 +40,11 @@ absl::StatusOr<GemmPolicySpec> LoadGemmPolicy(
     const std::string& text, const std::vector<std::pair<std::string, std::string>>& keys,
     const std::string& flag);
 
+// One other policy as `policies.KIND` takes it, for KIND "attention", "norm" or "allreduce": the
+// rest of the result is defaults. `flag` stands in messages.
+absl::StatusOr<PolicySpec> LoadOpPolicy(const std::string& kind, const std::string& text,
+                                        const std::string& flag);
+
 // The experiment with every default filled in, as YAML that LoadExperimentText reads back into an
 // equal spec. Names that came from files are written inline.
 std::string ExpandToYaml(const ExperimentSpec& spec);

@@ -25,7 +25,7 @@ class EveryIsa : public testing::TestWithParam<Isa> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Isas, EveryIsa, testing::ValuesIn(kAllIsas),
-                         [](const auto& info) { return std::string(IsaName(info.param)); });
+                         [](const auto& isa) { return std::string(IsaName(isa.param)); });
 
 TEST_P(EveryIsa, ExpHasTheSameBits) {
   std::vector<float> values, expected;

@@ -19,6 +19,7 @@
 #include "sim/report/classes_text.h"
 #include "sim/status/located_error.h"
 #include "tools/batchvar/commands.h"
+#include "tools/batchvar/flag_checks.h"
 #include "tools/batchvar/m_list.h"
 #include "tools/batchvar/terminal.h"
 
@@ -47,10 +48,6 @@ struct ClassesOptions {
   std::vector<int64_t> compare;
   bool json = false;
 };
-
-absl::Status FlagError(const std::string& flag, const std::string& message) {
-  return ConfigError({.field = flag}, message);
-}
 
 // A YAML scalar that means `text` and nothing else.
 std::string Quoted(const std::string& text) {

@@ -43,6 +43,7 @@ int Main(int argc, char** argv) {
   AddExplainCommand(&app, &exit_code);
   AddPlanCommand(&app, &exit_code);
   AddClassesCommand(&app, &exit_code);
+  AddExecuteCommand(&app, &exit_code);
   AddTraceCommand(&app, &exit_code);
   AddSweepCommand(&app, &exit_code);
   AddConfigCommand(&app, &exit_code);

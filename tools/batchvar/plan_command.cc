@@ -1,7 +1,6 @@
 // `batchvar plan gemm|attention`: how one op would be cut on a device, and why.
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,21 +11,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "sim/config/load_experiment.h"
 #include "sim/io/gemm_table.h"
 #include "sim/plan/attention_policy.h"
 #include "sim/plan/gemm_policy.h"
 #include "sim/report/plan_json.h"
 #include "sim/report/plan_text.h"
-#include "sim/status/located_error.h"
 #include "tools/batchvar/commands.h"
+#include "tools/batchvar/flag_checks.h"
 #include "tools/batchvar/terminal.h"
 
 namespace batchvar {
 namespace {
 
-constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMaxHeads = 65536;
 
 // A flag's text as typed; kept apart from the specs so that "not given" differs from 0.
@@ -70,24 +67,6 @@ void AddTargetFlags(CLI::App* verb, TargetFlags* flags) {
   verb->add_flag("--json", flags->json, "Print one JSON object");
 }
 
-absl::Status FlagError(const std::string& flag, const std::string& message) {
-  Location where;
-  where.field = flag;
-  return ConfigError(where, message);
-}
-
-absl::Status InRange(const std::string& flag, int64_t value, int64_t max = kMaxSize) {
-  if (value >= 1 && value <= max) return absl::OkStatus();
-  return FlagError(flag, absl::StrCat("must be from 1 to ", max, ", not ", value));
-}
-
-absl::Status UnknownName(const std::string& flag, const std::string& name,
-                         const std::vector<std::string>& known) {
-  const std::string nearest = NearestName(name, known);
-  return FlagError(flag, absl::StrCat("'", name, "' is not one of ", absl::StrJoin(known, ", "),
-                                      nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
-}
-
 // `Kind` is the enum of one kind of op.
 template <typename Kind>
 absl::StatusOr<Kind> PolicyNamed(const std::string& name, const std::vector<Kind>& kinds) {
@@ -97,24 +76,6 @@ absl::StatusOr<Kind> PolicyNamed(const std::string& name, const std::vector<Kind
     known.emplace_back(PolicyName(kind));
   }
   return UnknownName("--policy", name, known);
-}
-
-absl::StatusOr<DType> DTypeNamed(const std::string& name) {
-  std::vector<std::string> known;
-  for (const DType dtype : {DType::kBf16, DType::kFp16}) {
-    if (name == DTypeName(dtype)) return dtype;
-    known.emplace_back(DTypeName(dtype));
-  }
-  return UnknownName("--dtype", name, known);
-}
-
-absl::StatusOr<DeviceSpec> DeviceOf(const TargetFlags& flags) {
-  absl::StatusOr<DeviceSpec> device = LoadDevice(flags.device);
-  if (device.ok() && flags.sm_count.has_value()) {
-    if (absl::Status status = InRange("--sm-count", *flags.sm_count); !status.ok()) return status;
-    device->sm_count = static_cast<int32_t>(*flags.sm_count);
-  }
-  return device;
 }
 
 absl::StatusOr<GemmPolicySpec> GemmSpecOf(const GemmFlags& flags) {
@@ -133,10 +94,6 @@ absl::StatusOr<GemmPolicySpec> GemmSpecOf(const GemmFlags& flags) {
   return spec;
 }
 
-std::string JsonLine(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
 absl::Status RunGemm(const GemmFlags& flags) {
   for (const auto& [flag, value] :
        {std::pair("--m", flags.m), std::pair("--n", flags.n), std::pair("--k", flags.k)}) {
@@ -146,7 +103,7 @@ absl::Status RunGemm(const GemmFlags& flags) {
   if (!spec.ok()) return spec.status();
   const auto dtype = DTypeNamed(flags.target.dtype);
   if (!dtype.ok()) return dtype.status();
-  const auto device = DeviceOf(flags.target);
+  const auto device = DeviceNamed(flags.target.device, flags.target.sm_count);
   if (!device.ok()) return device.status();
   const std::unique_ptr<GemmPolicy> policy = MakeGemmPolicy(*spec);
   const GemmShape shape{flags.m, flags.n, flags.k, *dtype};
@@ -242,7 +199,7 @@ absl::Status RunAttention(const AttentionFlags& flags) {
   if (!heads.ok()) return heads.status();
   const auto spec = AttentionSpecOf(flags);
   if (!spec.ok()) return spec.status();
-  const auto device = DeviceOf(flags.target);
+  const auto device = DeviceNamed(flags.target.device, flags.target.sm_count);
   if (!device.ok()) return device.status();
   const auto policy = MakeAttentionPolicy(*spec);
   PrintData(flags.target.json ? JsonLine(AttentionPlanJson(*policy, *step, *heads, *device))
