@@ -1,0 +1,50 @@
+// What the cases share that are decided by execution: a GEMM plan by policy, seeded data, and the
+// two executions side by side on the fastest instruction set of this CPU.
+#ifndef BATCHVAR_TESTS_CASES_CASE_OPERANDS_H_
+#define BATCHVAR_TESTS_CASES_CASE_OPERANDS_H_
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kernels/op_execution.h"
+#include "kernels/seeded_operands.h"
+#include "sim/config/load_experiment.h"
+#include "sim/plan/attention_policy.h"
+#include "sim/plan/gemm_policy.h"
+
+namespace batchvar {
+
+inline DeviceSpec CaseDevice() {
+  const auto device = LoadDevice("h100_sxm");
+  EXPECT_TRUE(device.ok()) << device.status();
+  return *device;
+}
+
+// Plans [m, n] = [m, k] x [n, k]^T in bf16 under a policy as YAML takes it.
+inline GemmPlan CaseGemmPlan(const std::string& policy, int64_t m, int64_t n, int64_t k) {
+  const auto spec = LoadGemmPolicy(policy, {}, "policy");
+  EXPECT_TRUE(spec.ok()) << spec.status();
+  return MakeGemmPolicy(*spec)->Plan({m, n, k, DType::kBf16}, CaseDevice());
+}
+
+inline GemmData CaseGemmData(int64_t rows, int64_t columns, int64_t k, uint64_t seed = 1) {
+  GemmData data;
+  data.rows = rows;
+  data.columns = columns;
+  data.k = k;
+  data.x = SeededRows(seed, "case.x", rows, k, data.dtype, 1.0f, DataFamily::kNormal);
+  data.w = SeededRows(seed, "case.w", columns, k, data.dtype, 0.03f, DataFamily::kNormal);
+  return data;
+}
+
+inline Execution CaseExecution(const GemmData& data, const RowOrders& a, const RowOrders& b) {
+  WorkerPool pool(1);
+  Execution execution;
+  EXPECT_EQ(ExecuteGemmTwice(data, a, b, {BestIsa(), &pool}, &execution), FloatFault::kNone);
+  return execution;
+}
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_TESTS_CASES_CASE_OPERANDS_H_
