@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "sim/config/spec_names.h"
+#include "sim/plan/policy_words.h"
 
 namespace batchvar {
 namespace {

@@ -1,5 +1,7 @@
 #include "sim/plan/policy_spec.h"
 
+#include "sim/plan/policy_words.h"
+
 namespace batchvar {
 namespace {
 
@@ -101,40 +103,13 @@ const char* PolicyName(MoePolicyKind kind) {
   return "?";
 }
 
-const char* ModeName(SplitKMode mode) {
-  return mode == SplitKMode::kSerial ? "serial" : "parallel";
-}
-
-const char* ModeName(StreamKMode mode) {
-  switch (mode) {
-    case StreamKMode::kHeuristic: return "heuristic";
-    case StreamKMode::kSplitK: return "split_k";
-    case StreamKMode::kDataParallel: return "data_parallel";
-    case StreamKMode::kStreamK: return "stream_k";
-  }
-  return "?";
-}
-
-const char* ArchName(DeepGemmArch arch) {
-  switch (arch) {
-    case DeepGemmArch::kAuto: return "auto";
-    case DeepGemmArch::kSm90: return "sm90";
-    case DeepGemmArch::kSm100: return "sm100";
-  }
-  return "?";
-}
-
+const char* ModeName(SplitKMode mode) { return NameIn(kSplitKModeNames, mode); }
+const char* ModeName(StreamKMode mode) { return NameIn(kStreamKModeNames, mode); }
+const char* ArchName(DeepGemmArch arch) { return NameIn(kDeepGemmArchNames, arch); }
 const char* VariantName(InvariantVariant variant) {
-  switch (variant) {
-    case InvariantVariant::kOneTile: return "one_tile";
-    case InvariantVariant::kFreeTile: return "free_tile";
-    case InvariantVariant::kSglang: return "sglang";
-    case InvariantVariant::kVllm: return "vllm";
-  }
-  return "?";
+  return NameIn(kInvariantVariantNames, variant);
 }
-
-const char* LayoutName(TableLayout layout) { return layout == TableLayout::kNt ? "nt" : "tn"; }
+const char* LayoutName(TableLayout layout) { return NameIn(kTableLayoutNames, layout); }
 
 const std::vector<AttentionPolicyKind>& AllAttentionPolicies() {
   static const std::vector<AttentionPolicyKind> kinds = {
