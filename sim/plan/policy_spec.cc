@@ -27,17 +27,23 @@ Tile DefaultTile(const GemmPolicySpec& spec, DType dtype) {
     case GemmPolicyKind::kStreamK:
     case GemmPolicyKind::kDeepGemm:
     case GemmPolicyKind::kGemv:
-    case GemmPolicyKind::kTable: return kWideTile;
+    case GemmPolicyKind::kTable:
+    case GemmPolicyKind::kNvHeuristics: return kWideTile;
   }
   return kWideTile;
 }
 
 }  // namespace
 
+TableLayout UsualLayout(NvBackend backend) {
+  return backend == NvBackend::kGeneric ? TableLayout::kTn : TableLayout::kNt;
+}
+
 GemmPolicySpec DefaultGemmPolicy(GemmPolicyKind kind) {
   GemmPolicySpec spec;
   spec.kind = kind;
   if (kind != GemmPolicyKind::kTextbook) spec.tile_m = spec.tile_n = spec.tile_k = 0;
+  if (kind == GemmPolicyKind::kNvHeuristics) spec.layout = UsualLayout(spec.backend);
   return spec;
 }
 
@@ -56,6 +62,7 @@ const char* PolicyName(GemmPolicyKind kind) {
     case GemmPolicyKind::kDeepGemm: return "deepgemm";
     case GemmPolicyKind::kGemv: return "gemv";
     case GemmPolicyKind::kTable: return "table";
+    case GemmPolicyKind::kNvHeuristics: return "nv_heuristics";
   }
   return "?";
 }
@@ -110,6 +117,7 @@ const char* VariantName(InvariantVariant variant) {
   return NameIn(kInvariantVariantNames, variant);
 }
 const char* LayoutName(TableLayout layout) { return NameIn(kTableLayoutNames, layout); }
+const char* BackendName(NvBackend backend) { return NameIn(kNvBackendNames, backend); }
 
 const std::vector<AttentionPolicyKind>& AllAttentionPolicies() {
   static const std::vector<AttentionPolicyKind> kinds = {

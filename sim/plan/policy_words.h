@@ -1,5 +1,5 @@
-// The words of a policy's keys `mode`, `arch`, `variant` and `layout`. sim/config reads and prints
-// them; ModeName() and its kin in policy_spec.h name them in explanations.
+// The words of a policy's keys `mode`, `arch`, `variant`, `layout` and `backend`. sim/config reads
+// and prints them; ModeName() and its kin in policy_spec.h name them in explanations.
 #ifndef BATCHVAR_SIM_PLAN_POLICY_WORDS_H_
 #define BATCHVAR_SIM_PLAN_POLICY_WORDS_H_
 
@@ -36,6 +36,13 @@ inline constexpr EnumNames<InvariantVariant> kInvariantVariantNames = {
 inline constexpr EnumNames<TableLayout> kTableLayoutNames = {
     {"nt", TableLayout::kNt},
     {"tn", TableLayout::kTn},
+};
+
+inline constexpr EnumNames<NvBackend> kNvBackendNames = {
+    {"generic", NvBackend::kGeneric},
+    {"triton", NvBackend::kTriton},
+    {"cutlass2", NvBackend::kCutlass2},
+    {"cutlass3", NvBackend::kCutlass3},
 };
 
 }  // namespace batchvar
