@@ -9,10 +9,10 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "sim/base/enum_names.h"
 #include "sim/config/config_node.h"
 
 namespace batchvar {
@@ -46,10 +46,6 @@ struct NumberRange {
   static constexpr NumberRange AtLeast(double min) { return {.min = min}; }
   static constexpr NumberRange Above(double min) { return {.min = min, .min_open = true}; }
 };
-
-// A table of names serves reading and printing alike.
-template <typename T>
-using EnumNames = std::initializer_list<std::pair<const char*, T>>;
 
 class MapReader {
  public:
@@ -119,15 +115,6 @@ class MapReader {
 std::string Listed(const std::vector<std::string>& names);
 // "; did you mean 'NAME'?" or "".
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& names);
-
-// The name of `value` in a table; "?" when it has none.
-template <typename T>
-const char* NameIn(EnumNames<T> names, T value) {
-  for (const auto& [name, candidate] : names) {
-    if (candidate == value) return name;
-  }
-  return "?";
-}
 
 // Ranges that several sections share.
 inline constexpr int64_t kMaxTokens = 1 << 24;  // tokens of a request, of a step, of a tile

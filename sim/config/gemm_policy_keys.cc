@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <memory>
 
-#include "sim/config/spec_names.h"
+#include "sim/plan/policy_words.h"
 
 namespace batchvar {
 namespace {
 
 constexpr int64_t kMaxKey = 1 << 24;
+// Each answer is a buffer of its own; nobody needs more to choose from.
+constexpr int32_t kMaxNvCandidates = 64;
 
 constexpr GemmPolicyKind kKinds[] = {
     GemmPolicyKind::kTextbook, GemmPolicyKind::kBatchInvariant, GemmPolicyKind::kCutlassSplitK,
     GemmPolicyKind::kStreamK,  GemmPolicyKind::kDeepGemm,       GemmPolicyKind::kGemv,
-    GemmPolicyKind::kTable};
+    GemmPolicyKind::kTable,    GemmPolicyKind::kNvHeuristics};
 
 // Calls `visit` with every key that spec->kind uses, in the order in which they are printed. One
 // list for reading and printing, so that neither can forget a key of the other.
@@ -61,6 +63,14 @@ void VisitKeys(Spec* spec, Visitor&& visit) {
       visit.Word("layout", kTableLayoutNames, &spec->layout);
       visit.Bool("slice_k", &spec->slice_k);
       return;
+    case GemmPolicyKind::kNvHeuristics:
+      visit.Text("library", &spec->library);
+      visit.Text("gpu", &spec->gpu);
+      visit.Word("backend", kNvBackendNames, &spec->backend);
+      visit.Word("layout", kTableLayoutNames, &spec->layout);
+      visit.Bool("auto_tune", &spec->auto_tune);
+      visit.Integer("candidates", 1, &spec->candidates);
+      return;
     case GemmPolicyKind::kBatchInvariant:
       tiles();
       visit.Word("variant", kInvariantVariantNames, &spec->variant);
@@ -107,10 +117,10 @@ struct KeyWriter {
 // Every key that some policy uses but this one does not.
 void RefuseOthers(const std::vector<std::string>& used, GemmPolicyKind kind, MapReader* reader) {
   for (const char* key :
-       {"tile_m",    "tile_n",     "tile_k", "k_min",     "max_split",    "split_k",
-        "mode",      "generation", "splits", "cluster_m", "cluster_n",    "max_swizzle",
-        "occupancy", "arch",       "m_max",  "lanes",     "vector_width", "then",
-        "path",      "gpu",        "layout", "slice_k",   "variant"}) {
+       {"tile_m",     "tile_n",  "tile_k",       "k_min",     "max_split",   "split_k",   "mode",
+        "generation", "splits",  "cluster_m",    "cluster_n", "max_swizzle", "occupancy", "arch",
+        "m_max",      "lanes",   "vector_width", "then",      "path",        "gpu",       "layout",
+        "slice_k",    "variant", "library",      "backend",   "auto_tune",   "candidates"}) {
     if (std::find(used.begin(), used.end(), key) == used.end()) {
       reader->Refuse({key}, std::string("policy '") + PolicyName(kind) + "'");
     }
@@ -136,6 +146,12 @@ void CheckValues(const GemmPolicySpec& spec, MapReader* reader) {
     reader->Error("lanes", "must be a power of two from 2 to 1024");
   }
   if (spec.kind == GemmPolicyKind::kTable && spec.table_path.empty()) reader->Require({"path"});
+  if (spec.kind == GemmPolicyKind::kNvHeuristics) {
+    if (spec.library.empty()) reader->Require({"library"});
+    if (spec.candidates > kMaxNvCandidates) {
+      reader->Error("candidates", "must be at most " + std::to_string(kMaxNvCandidates));
+    }
+  }
 }
 
 }  // namespace
@@ -148,6 +164,9 @@ GemmPolicySpec ReadGemmPolicy(const ConfigNode& node, const std::string& path, F
   GemmPolicySpec spec = DefaultGemmPolicy(found < 0 ? GemmPolicyKind::kTextbook : kKinds[found]);
   KeyReader keys{&reader, {}};
   VisitKeys(&spec, keys);
+  if (spec.kind == GemmPolicyKind::kNvHeuristics && !reader.Has("layout")) {
+    spec.layout = UsualLayout(spec.backend);
+  }
   if (spec.kind == GemmPolicyKind::kGemv) {
     keys.used.push_back("then");
     const ConfigNode* then = reader.Child("then");

@@ -1,5 +1,5 @@
 // How the enums of an experiment are spelled in YAML, for reading and for printing. Policies of
-// sim/plan have their names there (PolicyName).
+// sim/plan have their names there (PolicyName), and so have their keys (policy_words.h).
 #ifndef BATCHVAR_SIM_CONFIG_SPEC_NAMES_H_
 #define BATCHVAR_SIM_CONFIG_SPEC_NAMES_H_
 
@@ -29,36 +29,6 @@ inline constexpr EnumNames<OutputEndsBy> kOutputEndsByNames = {
 inline constexpr EnumNames<PaddingMode> kPaddingNames = {
     {"capture", PaddingMode::kCapture},
     {"exact", PaddingMode::kExact},
-};
-
-inline constexpr EnumNames<SplitKMode> kSplitKModeNames = {
-    {"serial", SplitKMode::kSerial},
-    {"parallel", SplitKMode::kParallel},
-};
-
-inline constexpr EnumNames<StreamKMode> kStreamKModeNames = {
-    {"heuristic", StreamKMode::kHeuristic},
-    {"split_k", StreamKMode::kSplitK},
-    {"data_parallel", StreamKMode::kDataParallel},
-    {"stream_k", StreamKMode::kStreamK},
-};
-
-inline constexpr EnumNames<DeepGemmArch> kDeepGemmArchNames = {
-    {"auto", DeepGemmArch::kAuto},
-    {"sm90", DeepGemmArch::kSm90},
-    {"sm100", DeepGemmArch::kSm100},
-};
-
-inline constexpr EnumNames<InvariantVariant> kInvariantVariantNames = {
-    {"one_tile", InvariantVariant::kOneTile},
-    {"free_tile", InvariantVariant::kFreeTile},
-    {"sglang", InvariantVariant::kSglang},
-    {"vllm", InvariantVariant::kVllm},
-};
-
-inline constexpr EnumNames<TableLayout> kTableLayoutNames = {
-    {"nt", TableLayout::kNt},
-    {"tn", TableLayout::kTn},
 };
 
 inline constexpr EnumNames<CaptureRule> kCaptureVersionNames = {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/io/csv_table.h"
+#include "sim/io/nv_heuristics.h"
 #include "sim/io/text_source.h"
 
 namespace batchvar {
@@ -96,16 +97,10 @@ PolicySource SourceOf(const TextSource& source) {
           "sha256 " + source.sha256().substr(0, kShownDigits), ""};
 }
 
-std::string KeyWords(std::string_view gpu, const GemmShape& shape) {
-  return "gpu " + std::string(gpu) + ", " + DTypeName(shape.dtype) + ", M " +
-         std::to_string(shape.m) + ", N " + std::to_string(shape.n) + ", K " +
-         std::to_string(shape.k);
-}
-
 void AddRow(std::string_view gpu, const GemmShape& shape, GemmTableRow row, TableRows* rows,
             GemmTable* table) {
   if (rows->status().ok() && !table->Add(gpu, shape, std::move(row))) {
-    rows->FailRow("a second row for " + KeyWords(gpu, shape));
+    rows->FailRow("a second row for " + GemmKeyWords(gpu, shape));
   }
 }
 
@@ -228,6 +223,11 @@ absl::Status LoadGemmTables(GemmPolicySpec* spec) {
     auto table = ReadGemmTable(spec->table_path, spec->layout, spec->slice_k);
     if (!table.ok()) return table.status();
     spec->table = *std::move(table);
+  }
+  if (spec->kind == GemmPolicyKind::kNvHeuristics) {
+    auto library = OpenNvHeuristics(*spec);
+    if (!library.ok()) return library.status();
+    spec->table = *std::move(library);
   }
   const bool vllm =
       spec->kind == GemmPolicyKind::kBatchInvariant && spec->variant == InvariantVariant::kVllm;

@@ -27,8 +27,8 @@ absl::StatusOr<std::shared_ptr<const GemmTable>> ReadGemmTable(const std::string
 // Columns arch,N,K,block_k.
 absl::StatusOr<std::shared_ptr<const BlockKTable>> ReadBlockKTable(const std::string& path);
 
-// Reads the files that the policy names, also those of the policy that a gemv hands on to. Call it
-// before MakeGemmPolicy().
+// Reads the files and opens the library that the policy names, also those of the policy that a gemv
+// hands on to. Call it before MakeGemmPolicy().
 absl::Status LoadGemmTables(GemmPolicySpec* spec);
 
 }  // namespace batchvar

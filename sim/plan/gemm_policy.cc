@@ -103,7 +103,8 @@ std::unique_ptr<GemmPolicy> MakeGemmPolicy(const GemmPolicySpec& spec) {
       return std::make_unique<GemmStreamK3>(spec);
     case GemmPolicyKind::kDeepGemm: return std::make_unique<GemmDeepGemm>(spec);
     case GemmPolicyKind::kGemv: return std::make_unique<GemmGemv>(spec);
-    case GemmPolicyKind::kTable: return std::make_unique<GemmTablePolicy>(spec);
+    case GemmPolicyKind::kTable:
+    case GemmPolicyKind::kNvHeuristics: return std::make_unique<GemmTablePolicy>(spec);
   }
   BV_CHECK(false);
 }

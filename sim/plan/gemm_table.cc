@@ -8,16 +8,23 @@ namespace {
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool SameName(std::string_view a, std::string_view b) {
+}  // namespace
+
+bool SameGpuName(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return Lower(x) == Lower(y); });
 }
 
-}  // namespace
+std::string GemmKeyWords(std::string_view gpu, const GemmShape& shape) {
+  return "gpu " + std::string(gpu) + ", " + DTypeName(shape.dtype) + ", M " +
+         std::to_string(shape.m) + ", N " + std::to_string(shape.n) + ", K " +
+         std::to_string(shape.k);
+}
 
 size_t GemmTable::IndexOf(std::string_view gpu) const {
-  const auto found = std::find_if(gpus_.begin(), gpus_.end(),
-                                  [gpu](const std::string& name) { return SameName(name, gpu); });
+  const auto found = std::find_if(gpus_.begin(), gpus_.end(), [gpu](const std::string& name) {
+    return SameGpuName(name, gpu);
+  });
   return static_cast<size_t>(found - gpus_.begin());
 }
 
@@ -31,6 +38,12 @@ bool GemmTable::Add(std::string_view gpu, const GemmShape& shape, GemmTableRow r
 const GemmTableRow* GemmTable::Find(std::string_view gpu, const GemmShape& shape) const {
   const auto found = rows_.find(Key{IndexOf(gpu), shape.dtype, shape.n, shape.k, shape.m});
   return found == rows_.end() ? nullptr : &found->second;
+}
+
+std::string GemmTable::WhyMissing(std::string_view gpu, const GemmShape& shape) const {
+  std::string gpus;
+  for (const std::string& name : gpus_) gpus += (gpus.empty() ? "" : ", ") + name;
+  return "has no row for " + GemmKeyWords(gpu, shape) + "; it has rows for " + gpus;
 }
 
 bool BlockKTable::Add(std::string_view arch, int64_t n, int64_t k, int32_t block_k) {

@@ -43,23 +43,30 @@ const GemmTableRow* GemmTablePolicy::RowOf(const GemmShape& shape, const DeviceS
   return spec_.table == nullptr ? nullptr : spec_.table->Find(GpuOf(device), shape);
 }
 
+// "table: the row for gpu ...", the beginning of a message about a row that is there.
+std::string GemmTablePolicy::RowWords(const GemmShape& shape, const DeviceSpec& device) const {
+  return std::string(name()) + (AsksLibrary() ? ": the answer for " : ": the row for ") +
+         GemmKeyWords(GpuOf(device), shape);
+}
+
 std::string GemmTablePolicy::Missing(const GemmShape& shape, const DeviceSpec& device) const {
-  if (spec_.table == nullptr) return "table: no table is loaded";
+  if (spec_.table == nullptr) {
+    return std::string(name()) + ": no " + (AsksLibrary() ? "library" : "table") + " is loaded";
+  }
   const GemmTableRow* row = RowOf(shape, device);
-  const std::string key = "gpu " + GpuOf(device) + ", " + DTypeName(shape.dtype) + ", M " +
-                          Str(shape.m) + ", N " + Str(shape.n) + ", K " + Str(shape.k);
   if (row == nullptr) {
-    std::string gpus;
-    for (const std::string& gpu : spec_.table->gpus()) gpus += (gpus.empty() ? "" : ", ") + gpu;
-    return "table: " + spec_.table_path + " has no row for " + key + "; it has rows for " + gpus;
+    return std::string(name()) + ": " + (AsksLibrary() ? spec_.library : spec_.table_path) + " " +
+           spec_.table->WhyMissing(GpuOf(device), shape);
   }
   if (row->sm_count != 0 && row->sm_count != device.sm_count) {
-    return "table: the row for " + key + " was taken on " + Str(row->sm_count) +
-           " SMs, and the device has " + Str(device.sm_count);
+    return RowWords(shape, device) + (AsksLibrary() ? " is for " : " was taken on ") +
+           Str(row->sm_count) + " SMs, and the device has " + Str(device.sm_count) +
+           (AsksLibrary() ? "; it answers for whole GPUs: set policies.gemm.gpu to one like yours"
+                          : "");
   }
   const int64_t k_tiles = CeilDiv(shape.k, TileFor(*row, shape).k);
   if (row->split_k > k_tiles) {
-    return "table: the row for " + key + " splits " + CountWords(k_tiles, "K tile") + " by " +
+    return RowWords(shape, device) + " splits " + CountWords(k_tiles, "K tile") + " by " +
            Str(row->split_k);
   }
   return {};
@@ -100,9 +107,8 @@ void GemmTablePolicy::Explain(const DeviceSpec& device, GemmPlan* plan) const {
   BV_CHECK(row != nullptr);
   const GemmDecision& decision = plan->decision;
   std::vector<std::string>& words = plan->explain;
-  words.push_back("looked up for gpu " + GpuOf(device) + ", " + DTypeName(plan->shape.dtype) +
-                  ", M " + Str(plan->shape.m) + ", N " + Str(plan->shape.n) + ", K " +
-                  Str(plan->shape.k) + ": split_k = " + Str(row->split_k));
+  words.push_back((AsksLibrary() ? "answered for " : "looked up for ") +
+                  GemmKeyWords(GpuOf(device), plan->shape) + ": split_k = " + Str(row->split_k));
   if (row->tile.m > 0) {
     words.push_back(GridWords(plan->shape, decision).front());
     words.push_back(WavesWords(decision, device.sm_count));
@@ -111,7 +117,8 @@ void GemmTablePolicy::Explain(const DeviceSpec& device, GemmPlan* plan) const {
   }
   words.push_back(PieceCountWords(*plan));
   if (row->split_k > 1) {
-    words.push_back("where the pieces end is not in the table: whole K tiles of " +
+    words.push_back("where the pieces end is not in the " +
+                    std::string(AsksLibrary() ? "answer" : "table") + ": whole K tiles of " +
                     Str(decision.tile.k) + ", as even as can be");
     words.push_back(CombineWords(*row));
   }
@@ -119,10 +126,12 @@ void GemmTablePolicy::Explain(const DeviceSpec& device, GemmPlan* plan) const {
     words.push_back("slice-K: " + Str(row->slice_k) + " warps share each K tile of " +
                     Str(decision.tile.k));
   }
-  if (!row->shown.empty()) words.push_back("also in the table: " + row->shown);
+  if (!row->shown.empty()) {
+    words.push_back((AsksLibrary() ? "also answered: " : "also in the table: ") + row->shown);
+  }
 }
 
-const char* GemmTablePolicy::name() const { return PolicyName(GemmPolicyKind::kTable); }
+const char* GemmTablePolicy::name() const { return PolicyName(spec_.kind); }
 
 PolicySource GemmTablePolicy::source() const {
   return spec_.table == nullptr ? PolicySource{} : spec_.table->source();

@@ -1,5 +1,6 @@
-// table: looks the decomposition up. A key that the table lacks is Missing(), never a guess. Use it
-// through gemm_policy.h; file forms: docs/policies.md.
+// table and nv_heuristics: the decomposition is somebody else's answer, looked up in a table or
+// asked of a library. A key without an answer is Missing(), never a guess. Use it through
+// gemm_policy.h; file forms: docs/policies.md.
 #ifndef BATCHVAR_SIM_PLAN_GEMM_TABLE_POLICY_H_
 #define BATCHVAR_SIM_PLAN_GEMM_TABLE_POLICY_H_
 
@@ -13,7 +14,7 @@ namespace batchvar {
 
 class GemmTablePolicy final : public GemmPolicy {
  public:
-  // A spec without a loaded table is accepted: then everything is Missing().
+  // A spec without a loaded table or library is accepted: then everything is Missing().
   explicit GemmTablePolicy(const GemmPolicySpec& spec);
   std::string Missing(const GemmShape& shape, const DeviceSpec& device) const override;
   GemmDecision Decide(const GemmShape& shape, const DeviceSpec& device) const override;
@@ -26,7 +27,9 @@ class GemmTablePolicy final : public GemmPolicy {
                                  const DeviceSpec& device) const override;
 
  private:
+  bool AsksLibrary() const { return spec_.kind == GemmPolicyKind::kNvHeuristics; }
   const std::string& GpuOf(const DeviceSpec& device) const;
+  std::string RowWords(const GemmShape& shape, const DeviceSpec& device) const;
   const GemmTableRow* RowOf(const GemmShape& shape, const DeviceSpec& device) const;
   GemmPolicySpec spec_;
 };

@@ -1,5 +1,7 @@
 #include "sim/plan/policy_spec.h"
 
+#include "sim/plan/policy_words.h"
+
 namespace batchvar {
 namespace {
 
@@ -26,17 +28,23 @@ Tile DefaultTile(const GemmPolicySpec& spec, DType dtype) {
     case GemmPolicyKind::kStreamK:
     case GemmPolicyKind::kDeepGemm:
     case GemmPolicyKind::kGemv:
-    case GemmPolicyKind::kTable: return kWideTile;
+    case GemmPolicyKind::kTable:
+    case GemmPolicyKind::kNvHeuristics: return kWideTile;
   }
   return kWideTile;
 }
 
 }  // namespace
 
+TableLayout UsualLayout(NvBackend backend) {
+  return backend == NvBackend::kGeneric ? TableLayout::kTn : TableLayout::kNt;
+}
+
 GemmPolicySpec DefaultGemmPolicy(GemmPolicyKind kind) {
   GemmPolicySpec spec;
   spec.kind = kind;
   if (kind != GemmPolicyKind::kTextbook) spec.tile_m = spec.tile_n = spec.tile_k = 0;
+  if (kind == GemmPolicyKind::kNvHeuristics) spec.layout = UsualLayout(spec.backend);
   return spec;
 }
 
@@ -55,6 +63,7 @@ const char* PolicyName(GemmPolicyKind kind) {
     case GemmPolicyKind::kDeepGemm: return "deepgemm";
     case GemmPolicyKind::kGemv: return "gemv";
     case GemmPolicyKind::kTable: return "table";
+    case GemmPolicyKind::kNvHeuristics: return "nv_heuristics";
   }
   return "?";
 }
@@ -102,40 +111,14 @@ const char* PolicyName(MoePolicyKind kind) {
   return "?";
 }
 
-const char* ModeName(SplitKMode mode) {
-  return mode == SplitKMode::kSerial ? "serial" : "parallel";
-}
-
-const char* ModeName(StreamKMode mode) {
-  switch (mode) {
-    case StreamKMode::kHeuristic: return "heuristic";
-    case StreamKMode::kSplitK: return "split_k";
-    case StreamKMode::kDataParallel: return "data_parallel";
-    case StreamKMode::kStreamK: return "stream_k";
-  }
-  return "?";
-}
-
-const char* ArchName(DeepGemmArch arch) {
-  switch (arch) {
-    case DeepGemmArch::kAuto: return "auto";
-    case DeepGemmArch::kSm90: return "sm90";
-    case DeepGemmArch::kSm100: return "sm100";
-  }
-  return "?";
-}
-
+const char* ModeName(SplitKMode mode) { return NameIn(kSplitKModeNames, mode); }
+const char* ModeName(StreamKMode mode) { return NameIn(kStreamKModeNames, mode); }
+const char* ArchName(DeepGemmArch arch) { return NameIn(kDeepGemmArchNames, arch); }
 const char* VariantName(InvariantVariant variant) {
-  switch (variant) {
-    case InvariantVariant::kOneTile: return "one_tile";
-    case InvariantVariant::kFreeTile: return "free_tile";
-    case InvariantVariant::kSglang: return "sglang";
-    case InvariantVariant::kVllm: return "vllm";
-  }
-  return "?";
+  return NameIn(kInvariantVariantNames, variant);
 }
-
-const char* LayoutName(TableLayout layout) { return layout == TableLayout::kNt ? "nt" : "tn"; }
+const char* LayoutName(TableLayout layout) { return NameIn(kTableLayoutNames, layout); }
+const char* BackendName(NvBackend backend) { return NameIn(kNvBackendNames, backend); }
 
 const std::vector<AttentionPolicyKind>& AllAttentionPolicies() {
   static const std::vector<AttentionPolicyKind> kinds = {

@@ -15,7 +15,7 @@
 namespace batchvar {
 
 class BlockKTable;
-class GemmTable;
+class GemmLookup;
 
 enum class GemmPolicyKind : uint8_t {
   kTextbook,
@@ -25,6 +25,7 @@ enum class GemmPolicyKind : uint8_t {
   kDeepGemm,
   kGemv,
   kTable,
+  kNvHeuristics,
 };
 enum class AttentionPolicyKind : uint8_t {
   kTextbook,
@@ -57,9 +58,11 @@ enum class StreamKMode : uint8_t { kHeuristic, kSplitK, kDataParallel, kStreamK 
 enum class DeepGemmArch : uint8_t { kAuto, kSm90, kSm100 };
 // batch_invariant: `variant`.
 enum class InvariantVariant : uint8_t { kOneTile, kFreeTile, kSglang, kVllm };
-// table: `layout` of a table of the form with cta_m: which of cta_m and cta_n runs over features.
+// table, nv_heuristics: `layout`: which of cta_m and cta_n runs over features.
 // nt: M = tokens; tn: M = features, as a framework's linear layer calls cuBLAS.
 enum class TableLayout : uint8_t { kNt, kTn };
+// nv_heuristics: `backend`, the kind of kernels to be chosen from.
+enum class NvBackend : uint8_t { kGeneric, kTriton, kCutlass2, kCutlass3 };
 
 // Each policy uses the fields that stand under its name; sim/config refuses the others. A tile key
 // of 0 means the policy's own default (TileOf); the values below are textbook's,
@@ -99,19 +102,28 @@ struct GemmPolicySpec {
   std::string gpu;  // the device's name in the table; empty: the device's own name
   TableLayout layout = TableLayout::kNt;
   bool slice_k = true;  // cta_k / warp_k warps share each tile of K; false for CUTLASS 3
-  std::shared_ptr<const GemmTable> table;
+  // nv_heuristics, which also has `gpu` and `layout`. LoadGemmTables() opens the library.
+  std::string library;
+  NvBackend backend = NvBackend::kGeneric;
+  bool auto_tune = true;   // rank many candidates by the library's model of time
+  int32_t candidates = 8;  // how many are asked for; with auto_tune the first depends on it
+  // What a table or nv_heuristics asks; null until LoadGemmTables().
+  std::shared_ptr<const GemmLookup> table;
   std::shared_ptr<const BlockKTable> block_k_table;
 };
 
 // A spec of `kind` with no key given: tile keys are 0, but for textbook.
 GemmPolicySpec DefaultGemmPolicy(GemmPolicyKind kind);
+// nv_heuristics: the layout when none is given. generic stands for cuBLAS, which a framework's
+// linear layer calls with M = features; kernels of the others are written with M = tokens.
+TableLayout UsualLayout(NvBackend backend);
 // The tile that a spec asks for: its own keys, and for those that are 0
 //   textbook, cutlass_splitk        16 x 128 x 64
 //   stream_k                       128 x 128 x 64
 //   batch_invariant                BF16 128 x 128 x 64, FP16 128 x 256 x 64, FP32 128 x 128 x 32
 //                                  (batch_invariant_ops f22b1fbe, 2025-11-03)
 //   batch_invariant, free_tile     16 x 128 x 64, its smallest
-// deepgemm, gemv and table choose their own tiles and have no tile keys.
+// deepgemm, gemv, table and nv_heuristics choose their own tiles and have no tile keys.
 Tile TileOf(const GemmPolicySpec& spec, DType dtype);
 
 struct AttentionPolicySpec {
@@ -176,12 +188,13 @@ const char* PolicyName(GemmPolicyKind kind);
 const char* PolicyName(AttentionPolicyKind kind);
 const char* PolicyName(NormPolicyKind kind);
 const char* PolicyName(AllReducePolicyKind kind);
-// The words of the keys `mode`, `arch`, `variant` and `layout`.
+// The words of the keys `mode`, `arch`, `variant`, `layout` and `backend`.
 const char* ModeName(SplitKMode mode);
 const char* ModeName(StreamKMode mode);
 const char* ArchName(DeepGemmArch arch);
 const char* VariantName(InvariantVariant variant);
 const char* LayoutName(TableLayout layout);
+const char* BackendName(NvBackend backend);
 const char* PolicyName(MoePolicyKind kind);
 
 // Every kind, in the order of documentation.

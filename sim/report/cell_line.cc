@@ -38,6 +38,35 @@ GateValues ValuesOfCell(SweepCommand command, const Json& set, const Json& resul
   return values;
 }
 
+// What stands for the contents of files: each is read once.
+class FileDigests {
+ public:
+  // SHA-256, or why the file cannot be read.
+  const std::string& Of(const std::string& path) {
+    const auto [entry, is_new] = by_path_.emplace(path, "");
+    if (is_new) {
+      const absl::StatusOr<TextSource> source = TextSource::Open(path);
+      entry->second = source.ok() ? source->sha256() : std::string(source.status().message());
+    }
+    return entry->second;
+  }
+
+ private:
+  std::map<std::string, std::string> by_path_;
+};
+
+// The tables and libraries that answer for a policy.
+std::vector<std::string> FilesOf(const GemmPolicySpec& gemm) {
+  std::vector<std::string> files;
+  for (const std::string& path : {gemm.table_path, gemm.library}) {
+    if (!path.empty()) files.push_back(path);
+  }
+  if (gemm.then != nullptr) {
+    for (const std::string& path : FilesOf(*gemm.then)) files.push_back(path);
+  }
+  return files;
+}
+
 // Throws when the line is not what CellLine writes.
 CellRecord RecordOf(SweepCommand command, const Json& json) {
   CellRecord record;
@@ -125,7 +154,7 @@ std::string SweepDigest(const SweepSpec& sweep,
   add(version);
   add(SweepCommandName(sweep.command));
   add(sweep.gate);
-  std::map<std::string, std::string> traces;  // resolved path -> SHA-256, or why there is none
+  FileDigests files;
   for (size_t i = 0; i < sweep.cells.size(); ++i) {
     add(sweep.cells[i].label);
     add(SetText(sweep.cells[i]));
@@ -134,14 +163,10 @@ std::string SweepDigest(const SweepSpec& sweep,
       continue;
     }
     add(ExpandToYaml(*experiments[i]));
+    for (const std::string& path : FilesOf(experiments[i]->policies.gemm)) add(files.Of(path));
     const WorkloadSpec& workload = experiments[i]->workload;
     if (!workload.has_trace || sweep.command != SweepCommand::kSimulate) continue;
-    const std::string& path = workload.trace.resolved_path;
-    if (traces.find(path) == traces.end()) {
-      const absl::StatusOr<TextSource> source = TextSource::Open(path);
-      traces[path] = source.ok() ? source->sha256() : std::string(source.status().message());
-    }
-    add(traces[path]);
+    add(files.Of(workload.trace.resolved_path));
   }
   return digest.FinishDigest().Hex();
 }

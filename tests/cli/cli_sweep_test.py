@@ -93,6 +93,19 @@ class Sweep(CliTest):
         self.assertEqual(before, read_bytes(self.out("a") + "/cells.jsonl"))
         self.assertIn("--out", self.fails(2, "sweep", self.budget(), "--resume"))
 
+    def test_resume_refuses_another_table(self):
+        head = "gpu,precision,N,K,M,cta_m,cta_n,cta_k,warp_k,instr_k,split_k\n"
+        rows = "".join("h100_sxm,TST,%d,%d,1,64,64,64,64,16,%%d\n" % shape for shape in
+                       [(6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336), (128256, 4096)])
+        table = self.write("table.csv", head + rows % (1, 1, 1, 1, 1))
+        sweep = self.sweep("plan", "sweep: {parameters: {m: [1], policies.gemm: "
+                           "[{name: table, path: %s}]}}\n" % table)
+        self.ok("sweep", sweep, "--out", self.out("a"))
+        self.ok("sweep", sweep, "--out", self.out("a"), "--resume")
+        self.write("table.csv", head + rows % (2, 1, 1, 1, 1))
+        self.assertIn("another sweep", self.fails(2, "sweep", sweep, "--out", self.out("a"),
+                                                  "--resume"))
+
     def test_an_interrupted_sweep_ends_with_130_and_goes_on(self):
         sweep = self.sweep("simulate", "sweep: {parameters: {seed: [%s]}}\n"
                            % ", ".join(str(i) for i in range(200)), requests=400)

@@ -62,8 +62,8 @@ TEST(LoadPolicies, NamesWhatThisVersionHas) {
             "cascade; did you mean 'fa2'?");
   EXPECT_EQ(PolicyError("{gemm: {name: text_book}}"),
             "exp.yaml:4:25: policies.gemm.name: 'text_book' is not one of textbook, "
-            "batch_invariant, cutlass_splitk, stream_k, deepgemm, gemv, table; did you mean "
-            "'textbook'?");
+            "batch_invariant, cutlass_splitk, stream_k, deepgemm, gemv, table, nv_heuristics; did "
+            "you mean 'textbook'?");
 }
 
 TEST(LoadPolicies, EveryPolicyReadsBackFromItsExpandedForm) {
@@ -76,6 +76,9 @@ TEST(LoadPolicies, EveryPolicyReadsBackFromItsExpandedForm) {
       "{gemm: {name: deepgemm, arch: sm100}}",
       "{gemm: {name: gemv, m_max: 4, then: {name: stream_k}}}",
       "{gemm: {name: table, path: t.csv, gpu: H100, layout: tn, slice_k: false}}",
+      "{gemm: {name: nv_heuristics, library: lib.so}}",
+      "{gemm: {name: nv_heuristics, library: lib.so, gpu: H100_SXM, backend: triton, layout: tn, "
+      "auto_tune: false, candidates: 1}}",
       "{gemm: {name: batch_invariant, variant: sglang}}",
       "{attention: {name: fa2, num_splits: 3}, allreduce: two_shot}",
       "{attention: {name: fa3, varlen: false}, allreduce: {name: ring, channels: 2}}",
@@ -94,14 +97,28 @@ TEST(LoadPolicies, EveryPolicyReadsBackFromItsExpandedForm) {
   }
 }
 
+TEST(LoadPolicies, TheLayoutOfNvHeuristicsFollowsTheBackend) {
+  const GemmPolicySpec generic = Policies("{gemm: {name: nv_heuristics, library: l}}").gemm;
+  EXPECT_EQ(generic.backend, NvBackend::kGeneric);
+  EXPECT_EQ(generic.layout, TableLayout::kTn);
+  EXPECT_TRUE(generic.auto_tune);
+  EXPECT_EQ(generic.candidates, 8);
+  const std::string start = "{gemm: {name: nv_heuristics, library: l, backend: cutlass3";
+  EXPECT_EQ(Policies(start + "}}").gemm.layout, TableLayout::kNt);
+  EXPECT_EQ(Policies(start + ", layout: tn}}").gemm.layout, TableLayout::kTn);
+}
+
 TEST(LoadPolicies, RefusesValuesThatAPolicyCannotHave) {
   for (const char* text :
        {"{gemm: {name: stream_k, generation: 4}}", "{gemm: {name: stream_k, cluster_m: 3}}",
         "{gemm: {name: stream_k, generation: 2, mode: stream_k}}",
         "{gemm: {name: stream_k, mode: data_parallel, splits: 2}}",
         "{gemm: {name: gemv, lanes: 1}}", "{gemm: {name: gemv, then: gemv}}",
-        "{gemm: {name: table}}", "{gemm: {name: deepgemm, tile_m: 64}}",
-        "{attention: {name: fa3, cuda_graph: true}}", "{allreduce: {name: one_shot, channels: 2}}",
+        "{gemm: nv_heuristics}", "{gemm: {name: nv_heuristics, library: l, candidates: 65}}",
+        "{gemm: {name: nv_heuristics, library: l, backend: cublas}}",
+        "{gemm: {name: nv_heuristics, library: l, slice_k: true}}", "{gemm: {name: table}}",
+        "{gemm: {name: deepgemm, tile_m: 64}}", "{attention: {name: fa3, cuda_graph: true}}",
+        "{allreduce: {name: one_shot, channels: 2}}",
         "{allreduce: {name: vllm, fallback: two_shot}}"}) {
     EXPECT_NE(PolicyError(text), "") << text;
   }

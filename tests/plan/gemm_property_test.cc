@@ -47,7 +47,7 @@ class RandomPolicy {
     spec.lanes = 1 << Small(6);
     spec.vector_width = Small(8);
     spec.variant = static_cast<InvariantVariant>(Small(4) - 1);
-    if (kind == GemmPolicyKind::kTable) {
+    if (kind == GemmPolicyKind::kTable || kind == GemmPolicyKind::kNvHeuristics) {
       GemmTableRow row;
       row.tile = {spec.tile_m, spec.tile_n, spec.tile_k};
       row.split_k = static_cast<int32_t>(std::min(Pick(9), CeilDiv(shape.k, row.tile.k)));
@@ -66,7 +66,7 @@ class RandomPolicy {
 constexpr GemmPolicyKind kKinds[] = {
     GemmPolicyKind::kTextbook, GemmPolicyKind::kBatchInvariant, GemmPolicyKind::kCutlassSplitK,
     GemmPolicyKind::kStreamK,  GemmPolicyKind::kDeepGemm,       GemmPolicyKind::kGemv,
-    GemmPolicyKind::kTable};
+    GemmPolicyKind::kTable,    GemmPolicyKind::kNvHeuristics};
 
 void CheckOrders(const GemmPlan& plan) {
   size_t most = 0;
@@ -105,8 +105,8 @@ void CheckDecision(const GemmPlan& plan, const GemmDecision& again) {
 
 TEST(GemmPolicies, EveryPolicyCoversEveryTileOnce) {
   RandomPolicy random(61);
-  for (int i = 0; i < 3500; ++i) {
-    const GemmPolicyKind kind = kKinds[i % 7];
+  for (int i = 0; i < 4000; ++i) {
+    const GemmPolicyKind kind = kKinds[i % std::size(kKinds)];
     const GemmShape shape = random.Shape();
     const auto policy = MakeGemmPolicy(random.Spec(kind, shape));
     const DeviceSpec device = Device(random.Small(196) + 4, random.Small(2) == 1 ? 90 : 100);
@@ -145,11 +145,13 @@ TEST(GemmPolicies, NamesAreThoseOfTheFiles) {
   EXPECT_STREQ(PolicyName(GemmPolicyKind::kDeepGemm), "deepgemm");
   EXPECT_STREQ(PolicyName(GemmPolicyKind::kGemv), "gemv");
   EXPECT_STREQ(PolicyName(GemmPolicyKind::kTable), "table");
+  EXPECT_STREQ(PolicyName(GemmPolicyKind::kNvHeuristics), "nv_heuristics");
   EXPECT_STREQ(ModeName(SplitKMode::kParallel), "parallel");
   EXPECT_STREQ(ModeName(StreamKMode::kDataParallel), "data_parallel");
   EXPECT_STREQ(ArchName(DeepGemmArch::kSm100), "sm100");
   EXPECT_STREQ(VariantName(InvariantVariant::kFreeTile), "free_tile");
   EXPECT_STREQ(LayoutName(TableLayout::kTn), "tn");
+  EXPECT_STREQ(BackendName(NvBackend::kCutlass3), "cutlass3");
   for (const GemmPolicyKind kind : kKinds) {
     EXPECT_STREQ(MakeGemmPolicy(DefaultGemmPolicy(kind))->name(), PolicyName(kind));
   }

@@ -12,6 +12,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 const GemmShape kShape = {1, 4096, 640};  // 10 K tiles of 64
 
@@ -80,6 +81,29 @@ TEST(GemmTablePolicy, RowsThatCannotBeAreMissing) {
               HasSubstr("taken on 114 SMs, and the device has 132"));
   EXPECT_THAT(MakeGemmPolicy(SpecOf(Row(11)))->Missing(kShape, H100()),
               HasSubstr("splits 10 K tiles by 11"));
+}
+
+TEST(GemmTablePolicy, ALibraryIsNotCalledATable) {
+  GemmTableRow row = Row(3);
+  row.sm_count = 132;
+  row.shown = "stages=4";
+  GemmPolicySpec spec = SpecOf(row);
+  spec.kind = GemmPolicyKind::kNvHeuristics;
+  spec.library = "lib.so";
+  const auto policy = MakeGemmPolicy(spec);
+  const GemmPlan plan = policy->PlanWithWords(kShape, H100());
+  EXPECT_EQ(plan.policy, "nv_heuristics");
+  EXPECT_EQ(plan.klass, PlanOf(Row(3)).klass);
+  for (const std::string& words : plan.explain) EXPECT_THAT(words, Not(HasSubstr("table")));
+  EXPECT_THAT(plan.explain, Contains("also answered: stages=4"));
+  DeviceSpec half = H100();
+  half.sm_count = 66;
+  EXPECT_THAT(policy->Missing(kShape, half),
+              HasSubstr("is for 132 SMs, and the device has 66; it answers for whole GPUs"));
+  EXPECT_THAT(policy->Missing({2, 4096, 640}, H100()), HasSubstr("nv_heuristics: lib.so "));
+  EXPECT_EQ(
+      MakeGemmPolicy(DefaultGemmPolicy(GemmPolicyKind::kNvHeuristics))->Missing(kShape, H100()),
+      "nv_heuristics: no library is loaded");
 }
 
 TEST(GemmTablePolicy, SignatureHoldsSlicesAndInstructions) {
