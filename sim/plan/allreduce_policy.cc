@@ -104,7 +104,8 @@ std::vector<OrderStrip> SlicesOf(AllReducePolicyKind algorithm, const AllReduceP
     case AllReducePolicyKind::kTree: return uniform(Combine::kSerial16bit, RanksFrom(n - 1, -1, n));
     case AllReducePolicyKind::kExact: return uniform(Combine::kExactSum, RanksFrom(0, 1, n));
     case AllReducePolicyKind::kVllm:
-    case AllReducePolicyKind::kSglang: break;
+    case AllReducePolicyKind::kSglang:
+    case AllReducePolicyKind::kTokenSpeed: break;
   }
   BV_CHECK(false);
 }
@@ -171,11 +172,23 @@ Choice ChooseSglang(const AllReducePolicySpec& spec, const AllReduceMessage& mes
   return {AllReducePolicyKind::kTwoShot, std::to_string(bytes) + " bytes: two-shot"};
 }
 
+// lightseekorg/tokenspeed#1234 (2026-08-24): the buffer holds every rank's message, so the cap in
+// tokens falls as ranks are added.
+Choice ChooseTokenSpeed(const AllReducePolicySpec& spec, const AllReduceMessage& message) {
+  const int64_t bytes = message.Bytes() * message.ranks;
+  const bool one = bytes <= spec.one_shot_max_bytes;
+  return {one ? AllReducePolicyKind::kOneShot : AllReducePolicyKind::kTwoShot,
+          std::to_string(bytes) + " bytes over all ranks, at most " +
+              std::to_string(spec.one_shot_max_bytes) +
+              (one ? " for one shot: one shot" : " for one shot: two shots")};
+}
+
 Choice Choose(const AllReducePolicySpec& spec, const AllReduceMessage& message,
               const DeviceSpec& device) {
   if (message.ranks == 1) return {AllReducePolicyKind::kOneShot, "one rank: nothing to add"};
   if (spec.kind == AllReducePolicyKind::kVllm) return ChooseVllm(spec, message, device);
   if (spec.kind == AllReducePolicyKind::kSglang) return ChooseSglang(spec, message, device);
+  if (spec.kind == AllReducePolicyKind::kTokenSpeed) return ChooseTokenSpeed(spec, message);
   return {spec.kind, std::string(PolicyName(spec.kind)) + ", whatever the size"};
 }
 
@@ -243,6 +256,7 @@ PolicySource AllReduceSource(const AllReducePolicySpec& spec) {
     case AllReducePolicyKind::kExact: return {"batchvar", "exact 1", "2026-11-29"};
     case AllReducePolicyKind::kVllm: return {"vLLM", "0.32.0", "2026-10"};
     case AllReducePolicyKind::kSglang: return {"SGLang", "0.5.23", "2026-11"};
+    case AllReducePolicyKind::kTokenSpeed: return {"TokenSpeed", "issue 1234", "2026-08-24"};
   }
   return {};
 }

@@ -8,7 +8,7 @@
 //   ring      chunk c adds c+1, c+2, ..., c and is rounded to the element type at every hop
 //   tree      one node: a chain n-1, ..., 1, 0, rounded at every hop
 //   exact     the exact sum, rounded once (a switch that adds: NVLS)
-//   vllm, sglang  one of these, by bytes, ranks and device
+//   vllm, sglang, tokenspeed  one of these, by bytes, ranks and device
 #ifndef BATCHVAR_SIM_PLAN_ALLREDUCE_POLICY_H_
 #define BATCHVAR_SIM_PLAN_ALLREDUCE_POLICY_H_
 

@@ -46,6 +46,7 @@ enum class AllReducePolicyKind : uint8_t {
   kExact,
   kVllm,  // selectors: one of the others, by bytes, ranks and device
   kSglang,
+  kTokenSpeed,
 };
 enum class MoePolicyKind : uint8_t { kMoeVllm };
 
@@ -157,6 +158,8 @@ struct AllReducePolicySpec {
   bool nvlink_mesh = true;
   bool nccl_symm_mem = false;
   AllReducePolicyKind fallback = AllReducePolicyKind::kRing;
+  // tokenspeed: bytes of all ranks' messages together, up to which one shot is taken.
+  int32_t one_shot_max_bytes = 1048576;
 };
 
 struct MoePolicySpec {

@@ -149,6 +149,21 @@ TEST(AllReduce, SglangOnBlackwellAndBefore) {
   EXPECT_EQ(Chosen(spec, 64, 4, H100()), AllReducePolicyKind::kTwoShot);
 }
 
+TEST(AllReduce, TokenSpeedCountsTheMessagesOfAllRanks) {
+  AllReducePolicySpec spec = Spec(AllReducePolicyKind::kTokenSpeed);
+  const auto chosen = [&spec](int64_t rows, int32_t ranks) {
+    return PlanAllReduce(spec, Message(rows, ranks, /*width=*/7168), H100()).algorithm;
+  };
+  EXPECT_EQ(chosen(9, 8), AllReducePolicyKind::kOneShot);
+  EXPECT_EQ(chosen(10, 8), AllReducePolicyKind::kTwoShot);
+  EXPECT_EQ(chosen(4, 16), AllReducePolicyKind::kOneShot);
+  EXPECT_EQ(chosen(5, 16), AllReducePolicyKind::kTwoShot);
+  spec.one_shot_max_bytes = 10 * 7168 * 2 * 8;  // the limit itself is still one shot
+  EXPECT_EQ(chosen(10, 8), AllReducePolicyKind::kOneShot);
+  EXPECT_EQ(chosen(11, 8), AllReducePolicyKind::kTwoShot);
+  EXPECT_THAT(PlanAllReduce(spec, Message(1, 8), H100()).reason, HasSubstr("one shot"));
+}
+
 // Checked by PlanAllReduce itself: slices cover the message, orders cover the ranks.
 TEST(AllReduce, RandomMessagesAreCovered) {
   RandomStream random(31, "test.allreduce");
