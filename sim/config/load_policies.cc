@@ -143,10 +143,10 @@ AllReducePolicySpec ReadAllReduce(const ConfigNode& node, FirstError* errors) {
   } else {
     reader.Refuse({"channels", "chunk_bytes"}, user);
   }
-  if (allreduce.kind == AllReducePolicyKind::kTokenSpeed) {
-    reader.Integer("one_shot_max_bytes", 1, kMaxTokens, &allreduce.one_shot_max_bytes);
+  if (allreduce.kind == AllReducePolicyKind::kOneShotUpTo) {
+    reader.Integer("max_bytes", 1, kMaxTokens, &allreduce.max_bytes);
   } else {
-    reader.Refuse({"one_shot_max_bytes"}, user);
+    reader.Refuse({"max_bytes"}, user);
   }
   reader.Finish();
   return allreduce;
@@ -197,8 +197,8 @@ void WritePolicies(const PolicySpec& policies, YamlWriter* out) {
     out->Integer("channels", allreduce.channels);
     out->Integer("chunk_bytes", allreduce.chunk_bytes);
   }
-  if (allreduce.kind == AllReducePolicyKind::kTokenSpeed) {
-    out->Integer("one_shot_max_bytes", allreduce.one_shot_max_bytes);
+  if (allreduce.kind == AllReducePolicyKind::kOneShotUpTo) {
+    out->Integer("max_bytes", allreduce.max_bytes);
   }
   out->Close();
   out->Word("moe", PolicyName(policies.moe.kind));
