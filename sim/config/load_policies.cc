@@ -115,13 +115,14 @@ NormPolicySpec ReadNorm(const ConfigNode& node, FirstError* errors) {
   return norm;
 }
 
-bool IsSelector(AllReducePolicyKind kind) {
+// Selectors that leave some messages to NCCL.
+bool HasFallback(AllReducePolicyKind kind) {
   return kind == AllReducePolicyKind::kVllm || kind == AllReducePolicyKind::kSglang;
 }
 
 bool UsesRing(const AllReducePolicySpec& spec) {
   return spec.kind == AllReducePolicyKind::kRing ||
-         (IsSelector(spec.kind) && spec.fallback == AllReducePolicyKind::kRing);
+         (HasFallback(spec.kind) && spec.fallback == AllReducePolicyKind::kRing);
 }
 
 AllReducePolicySpec ReadAllReduce(const ConfigNode& node, FirstError* errors) {
@@ -129,7 +130,7 @@ AllReducePolicySpec ReadAllReduce(const ConfigNode& node, FirstError* errors) {
   AllReducePolicySpec allreduce;
   ReadKind(AllAllReducePolicies(), &reader, &allreduce.kind);
   const std::string user = Quoted(PolicyName(allreduce.kind));
-  if (IsSelector(allreduce.kind)) {
+  if (HasFallback(allreduce.kind)) {
     reader.Bool("nvlink_mesh", &allreduce.nvlink_mesh);
     reader.Bool("nccl_symm_mem", &allreduce.nccl_symm_mem);
     reader.Enum("fallback", kFallbackNames, &allreduce.fallback);
@@ -141,6 +142,11 @@ AllReducePolicySpec ReadAllReduce(const ConfigNode& node, FirstError* errors) {
     reader.Integer("chunk_bytes", kPackBytes, kMaxTokens, &allreduce.chunk_bytes);
   } else {
     reader.Refuse({"channels", "chunk_bytes"}, user);
+  }
+  if (allreduce.kind == AllReducePolicyKind::kOneShotUpTo) {
+    reader.Integer("max_bytes", 1, kMaxTokens, &allreduce.max_bytes);
+  } else {
+    reader.Refuse({"max_bytes"}, user);
   }
   reader.Finish();
   return allreduce;
@@ -182,7 +188,7 @@ void WritePolicies(const PolicySpec& policies, YamlWriter* out) {
   const AllReducePolicySpec& allreduce = policies.allreduce;
   out->Open("allreduce");
   out->Word("name", PolicyName(allreduce.kind));
-  if (IsSelector(allreduce.kind)) {
+  if (HasFallback(allreduce.kind)) {
     out->Bool("nvlink_mesh", allreduce.nvlink_mesh);
     out->Bool("nccl_symm_mem", allreduce.nccl_symm_mem);
     out->Word("fallback", NameIn(kFallbackNames, allreduce.fallback));
@@ -190,6 +196,9 @@ void WritePolicies(const PolicySpec& policies, YamlWriter* out) {
   if (UsesRing(allreduce)) {
     out->Integer("channels", allreduce.channels);
     out->Integer("chunk_bytes", allreduce.chunk_bytes);
+  }
+  if (allreduce.kind == AllReducePolicyKind::kOneShotUpTo) {
+    out->Integer("max_bytes", allreduce.max_bytes);
   }
   out->Close();
   out->Word("moe", PolicyName(policies.moe.kind));

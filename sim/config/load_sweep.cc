@@ -86,13 +86,45 @@ absl::StatusOr<std::vector<int64_t>> RowsOfCell(const SweepSpec& sweep, const Sw
   return rows;
 }
 
+// Reads `kv_len` and `q_len`, after the rows.
+absl::Status ReadLengths(const SweepSpec& sweep, SweepCell* cell) {
+  const ConfigOverride* kv_len = cell->Find(kKvLenKey);
+  const ConfigOverride* q_len = cell->Find(kQLenKey);
+  if (kv_len == nullptr) {
+    if (q_len == nullptr) return absl::OkStatus();
+    return ConfigError(q_len->mark.At(kQLenKey), "is of use only with kv_len");
+  }
+  const Location where = kv_len->value.mark.At(kKvLenKey);
+  absl::StatusOr<std::vector<int64_t>> lengths = ReadRowSet(kv_len->value, kKvLenKey);
+  if (!lengths.ok()) return lengths.status();
+  cell->kv_lens = *std::move(lengths);
+  if (sweep.command == SweepCommand::kPlan && cell->kv_lens.size() != 1) {
+    return ConfigError(where, "must be one length in a cell of command 'plan'");
+  }
+  if (std::ssize(cell->kv_lens) > kMaxKvLens) {
+    return ConfigError(where, "has more than " + std::to_string(kMaxKvLens) + " values");
+  }
+  if (cell->rows.back() > kMaxAttentionBatch) {
+    return ConfigError(where, "needs an m of at most " + std::to_string(kMaxAttentionBatch) +
+                                  ": M is then a number of requests");
+  }
+  if (q_len == nullptr) return absl::OkStatus();
+  const absl::StatusOr<std::vector<int64_t>> tokens = ReadRowSet(q_len->value, kQLenKey);
+  if (!tokens.ok()) return tokens.status();
+  cell->q_len = tokens->front();
+  if (tokens->size() == 1 && cell->q_len <= cell->kv_lens.front()) return absl::OkStatus();
+  return ConfigError(
+      q_len->value.mark.At(kQLenKey),
+      "must be one number from 1 to the shortest kv_len, " + std::to_string(cell->kv_lens.front()));
+}
+
 // Values in the order in which they are layered: flags over the base, the cell's over them, whole
 // parts before what lies inside them, and last the flags that reach into a part that the cell sets.
 std::vector<ConfigOverride> LayersOf(const SweepSpec& sweep, const SweepCell& cell) {
   std::vector<ConfigOverride> layers = sweep.flags;
   std::vector<ConfigOverride> sets;
   for (const ConfigOverride& set : cell.sets) {
-    if (set.key != kRowsKey) sets.push_back(set);
+    if (!IsStepKey(set.key)) sets.push_back(set);
   }
   const auto depth = [](const ConfigOverride& set) {
     return std::count(set.key.begin(), set.key.end(), '.');
@@ -131,11 +163,17 @@ absl::StatusOr<SweepSpec> LoadTree(const absl::StatusOr<ConfigNode>& root, const
     absl::StatusOr<std::vector<int64_t>> rows = RowsOfCell(sweep, cell);
     if (!rows.ok()) return rows.status();
     cell.rows = *std::move(rows);
+    status = ReadLengths(sweep, &cell);
+    if (!status.ok()) return status;
   }
   return sweep;
 }
 
 }  // namespace
+
+bool IsStepKey(std::string_view key) {
+  return key == kRowsKey || key == kKvLenKey || key == kQLenKey;
+}
 
 const ConfigOverride* SweepCell::Find(std::string_view key) const {
   for (const ConfigOverride& set : sets) {

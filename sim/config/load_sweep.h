@@ -19,13 +19,22 @@ enum class SweepCommand : uint8_t { kPlan, kClasses, kSimulate };
 
 const char* SweepCommandName(SweepCommand command);
 
-// The swept key that is not a key of experiments: M of plan, and the range of M of classes.
-inline constexpr char kRowsKey[] = "m";
+// The swept keys that are not keys of experiments. They mean what the flags of `classes` mean.
+inline constexpr char kRowsKey[] = "m";        // M of plan, and the range of M of classes
+inline constexpr char kKvLenKey[] = "kv_len";  // of M requests: adds attention to both commands
+inline constexpr char kQLenKey[] = "q_len";    // query tokens of each of them; 1
+bool IsStepKey(std::string_view key);
+
+// Attention plans a whole step of M requests, so M has a lower limit there.
+inline constexpr int64_t kMaxAttentionBatch = 16384;
+inline constexpr int64_t kMaxKvLens = 1024;
 
 struct SweepCell {
   std::string label;                 // of a scenario or an included cell; else empty
-  std::vector<ConfigOverride> sets;  // the swept keys, `m` among them
+  std::vector<ConfigOverride> sets;  // the swept keys, those of the step among them
   std::vector<int64_t> rows;         // plan: one M; classes: all of them; simulate: none
+  std::vector<int64_t> kv_lens;      // attention at each of them; plan: at most one
+  int64_t q_len = 1;                 // at most any KV length
 
   const ConfigOverride* Find(std::string_view key) const;  // nullptr when the cell does not set it
 };

@@ -129,17 +129,17 @@ class SweepReader {
     }
   }
 
-  // `plan` looks at one M at a time, so a range of M is as many values.
+  // `plan` looks at one step at a time, so a range of M or of lengths is as many values.
   void AddValue(const ConfigNode& value, SweptKey* key) {
     if (value.IsNull()) {
       errors_.Add(key->mark, key->key, "has a value that is empty");
       return;
     }
-    if (key->key != kRowsKey || sweep_->command != SweepCommand::kPlan) {
+    if (!IsStepKey(key->key) || sweep_->command != SweepCommand::kPlan) {
       key->values.push_back(value);
       return;
     }
-    const absl::StatusOr<std::vector<int64_t>> rows = ReadRowSet(value, kRowsKey);
+    const absl::StatusOr<std::vector<int64_t>> rows = ReadRowSet(value, key->key);
     errors_.Add(rows.status());
     if (!rows.ok()) return;
     for (const int64_t m : *rows) {
@@ -149,8 +149,8 @@ class SweepReader {
 
   void CheckKey(const std::string& key, const SourceMark& mark) {
     errors_.Add(KeysOfPath(key, mark).status());
-    if (key == kRowsKey && sweep_->command == SweepCommand::kSimulate) {
-      errors_.Add(mark, kRowsKey, "is not used by command 'simulate': a run makes its own M");
+    if (IsStepKey(key) && sweep_->command == SweepCommand::kSimulate) {
+      errors_.Add(mark, key, "is not used by command 'simulate': a run makes its own steps");
     }
   }
 
@@ -199,7 +199,7 @@ class SweepReader {
     const auto swept = std::find_if(parts_->parameters.begin(), parts_->parameters.end(),
                                     [&](const SweptKey& other) { return other.key == name; });
     const bool is_swept = swept != parts_->parameters.end();
-    if (values.size() == 1 && name != kRowsKey && !is_swept) {
+    if (values.size() == 1 && !IsStepKey(name) && !is_swept) {
       sweep_->flags.push_back(std::move(values.front()));
       return;
     }

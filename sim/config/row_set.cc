@@ -26,7 +26,7 @@ absl::Status Add(const ConfigNode& node, const std::string& field, std::vector<i
     const std::string problem = ParseInteger(text, value);
     if (problem.empty()) continue;
     return ConfigError(node.mark.At(field), problem +
-                                                " (M is an integer, a list of integers, or "
+                                                " (give an integer, a list of integers, or "
                                                 "a range such as \"1..256\")");
   }
   if (first < 1 || last < first || last > kMaxInt32) {
@@ -36,7 +36,7 @@ absl::Status Add(const ConfigNode& node, const std::string& field, std::vector<i
   }
   if (last - first >= kMaxCount - static_cast<int64_t>(rows->size())) {
     return ConfigError(node.mark.At(field),
-                       "names more than " + std::to_string(kMaxCount) + " values of M");
+                       "names more than " + std::to_string(kMaxCount) + " values");
   }
   for (int64_t m = first; m <= last; ++m) rows->push_back(m);
   return absl::OkStatus();

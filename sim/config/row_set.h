@@ -1,4 +1,4 @@
-// The rows M that a sweep (or a command line) names: 16, a list, or a range as text, "1..256".
+// Numbers from 1 up that a sweep names, M or KV lengths: 16, a list, or a range as text, "1..256".
 #ifndef BATCHVAR_SIM_CONFIG_ROW_SET_H_
 #define BATCHVAR_SIM_CONFIG_ROW_SET_H_
 

@@ -164,6 +164,7 @@ void RunFileWriter::OnSpan(const StepSpan& span) {
   out.set_duration_ns(span.end_ns - span.start_ns);
   out.set_padded_m(static_cast<uint32_t>(span.padded_m));
   out.set_padding_tokens(span.batch.padding_tokens);
+  out.set_shared_prefix(span.batch.shared_prefix);
   const std::vector<ScheduledRow>& rows = span.batch.rows;
   size_t kept = 0;
   if (FollowsPrevious(span)) {
@@ -218,6 +219,7 @@ bool DecodeSpan(const proto::Span& span, const std::vector<ScheduledRow>& previo
   out->end_ns = span.start_ns() + span.duration_ns();
   out->padded_m = span.padded_m();
   out->batch.padding_tokens = static_cast<int32_t>(span.padding_tokens());
+  out->batch.shared_prefix = static_cast<int32_t>(span.shared_prefix());
   int left = 0;
   if (!span.whole()) {
     for (const ScheduledRow& row : previous) {

@@ -58,6 +58,17 @@ std::vector<OrderStrip> TwoShotSlices(const AllReduceMessage& message) {
   return slices;
 }
 
+// One slice a row; the message repeats the first `ranks` rows.
+std::vector<OrderStrip> RowSlices(const AllReduceMessage& message, int64_t rows) {
+  std::vector<OrderStrip> slices;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int32_t owner = static_cast<int32_t>(row % message.ranks);
+    AddSlice(row * message.width, (row + 1) * message.width,
+             RankOrder(Combine::kSerialFp32, message, RanksFrom(owner, 1, message.ranks)), &slices);
+  }
+  return slices;
+}
+
 // The elements [begin, end) of one channel, loop after loop of `ranks` chunks.
 void AddRingChannel(const AllReduceMessage& message, int64_t begin, int64_t end, int64_t full_chunk,
                     std::vector<OrderStrip>* slices) {
@@ -104,7 +115,8 @@ std::vector<OrderStrip> SlicesOf(AllReducePolicyKind algorithm, const AllReduceP
     case AllReducePolicyKind::kTree: return uniform(Combine::kSerial16bit, RanksFrom(n - 1, -1, n));
     case AllReducePolicyKind::kExact: return uniform(Combine::kExactSum, RanksFrom(0, 1, n));
     case AllReducePolicyKind::kVllm:
-    case AllReducePolicyKind::kSglang: break;
+    case AllReducePolicyKind::kSglang:
+    case AllReducePolicyKind::kOneShotUpTo: break;
   }
   BV_CHECK(false);
 }
@@ -171,11 +183,23 @@ Choice ChooseSglang(const AllReducePolicySpec& spec, const AllReduceMessage& mes
   return {AllReducePolicyKind::kTwoShot, std::to_string(bytes) + " bytes: two-shot"};
 }
 
+// lightseekorg/tokenspeed#1234 (2026-08-24), after FlashInfer: in one shot every rank publishes its
+// whole message, so the cap in tokens falls as ranks are added.
+Choice ChooseOneShotUpTo(const AllReducePolicySpec& spec, const AllReduceMessage& message) {
+  const int64_t bytes = message.Bytes() * message.ranks;
+  const bool one = bytes <= spec.max_bytes;
+  return {one ? AllReducePolicyKind::kOneShot : AllReducePolicyKind::kTwoShot,
+          std::to_string(bytes) + " bytes over all ranks, at most " +
+              std::to_string(spec.max_bytes) +
+              (one ? " for one shot: one shot" : " for one shot: two shots")};
+}
+
 Choice Choose(const AllReducePolicySpec& spec, const AllReduceMessage& message,
               const DeviceSpec& device) {
   if (message.ranks == 1) return {AllReducePolicyKind::kOneShot, "one rank: nothing to add"};
   if (spec.kind == AllReducePolicyKind::kVllm) return ChooseVllm(spec, message, device);
   if (spec.kind == AllReducePolicyKind::kSglang) return ChooseSglang(spec, message, device);
+  if (spec.kind == AllReducePolicyKind::kOneShotUpTo) return ChooseOneShotUpTo(spec, message);
   return {spec.kind, std::string(PolicyName(spec.kind)) + ", whatever the size"};
 }
 
@@ -186,13 +210,17 @@ AllReducePlan PlanAllReduce(const AllReducePolicySpec& spec, const AllReduceMess
   BV_CHECK(message.ranks >= 1 && message.rows >= 1 && message.width >= 1);
   AllReducePlan plan;
   std::tie(plan.algorithm, plan.reason) = Choose(spec, message, device);
-  plan.slices = SlicesOf(plan.algorithm, spec, message);
+  const bool by_row = spec.kind == AllReducePolicyKind::kOneShotUpTo &&
+                      plan.algorithm == AllReducePolicyKind::kTwoShot;
+  const int64_t rows = by_row ? std::min<int64_t>(message.rows, message.ranks) : message.rows;
+  plan.period_rows = by_row ? rows : 0;
+  plan.slices = by_row ? RowSlices(message, rows) : SlicesOf(plan.algorithm, spec, message);
   int64_t covered = 0;
   for (const OrderStrip& slice : plan.slices) {
     BV_CHECK(slice.columns.begin == covered && CoversOnce(slice.order, message.ranks));
     covered = slice.columns.end;
   }
-  BV_CHECK(covered == message.Elements());
+  BV_CHECK(covered == rows * message.width);
   plan.klass = ClassOfStrips(plan.slices);
   return plan;
 }
@@ -200,7 +228,7 @@ AllReducePlan PlanAllReduce(const AllReducePolicySpec& spec, const AllReduceMess
 Digest ClassOfAllReduceRow(const AllReducePlan& plan, const AllReduceMessage& message,
                            int64_t row) {
   BV_CHECK(row >= 0 && row < message.rows);
-  const int64_t begin = row * message.width;
+  const int64_t begin = (plan.period_rows > 0 ? row % plan.period_rows : row) * message.width;
   std::vector<OrderStrip> strips;
   for (const OrderStrip& slice : plan.slices) {
     const int64_t from = std::max(slice.columns.begin, begin);
@@ -243,6 +271,7 @@ PolicySource AllReduceSource(const AllReducePolicySpec& spec) {
     case AllReducePolicyKind::kExact: return {"batchvar", "exact 1", "2026-11-29"};
     case AllReducePolicyKind::kVllm: return {"vLLM", "0.32.0", "2026-10"};
     case AllReducePolicyKind::kSglang: return {"SGLang", "0.5.23", "2026-11"};
+    case AllReducePolicyKind::kOneShotUpTo: return {"TokenSpeed", "#1234", "2026-08-24"};
   }
   return {};
 }

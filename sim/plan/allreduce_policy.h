@@ -9,6 +9,8 @@
 //   tree      one node: a chain n-1, ..., 1, 0, rounded at every hop
 //   exact     the exact sum, rounded once (a switch that adds: NVLS)
 //   vllm, sglang  one of these, by bytes, ranks and device
+//   one_shot_up_to  one_shot, or a two_shot whose slices are whole rows: row t belongs to rank
+//             t mod n, so nothing but the choice depends on the size
 #ifndef BATCHVAR_SIM_PLAN_ALLREDUCE_POLICY_H_
 #define BATCHVAR_SIM_PLAN_ALLREDUCE_POLICY_H_
 
@@ -35,8 +37,11 @@ struct AllReduceMessage {
 struct AllReducePlan {
   AllReducePolicyKind algorithm = AllReducePolicyKind::kOneShot;  // never a selector
   std::vector<OrderStrip> slices;  // ascending, of the flattened message; equal neighbours joined
-  Digest klass;                    // of the whole message
-  std::string reason;              // why this algorithm
+  // > 0: slices are those of the first `period_rows` rows, and the rows behind repeat them. Keeps
+  // the plan of a long message small, and its class that of a short one.
+  int64_t period_rows = 0;
+  Digest klass;        // of the whole message
+  std::string reason;  // why this algorithm
 };
 
 AllReducePlan PlanAllReduce(const AllReducePolicySpec& spec, const AllReduceMessage& message,

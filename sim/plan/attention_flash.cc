@@ -54,6 +54,10 @@ Fa3Shape Fa3ShapeOf(const std::vector<AttentionRequest>& step, const AttentionHe
   shape.max_kv_len = LongestKv(step);
   shape.page_size = spec.page_size;
   shape.varlen = spec.varlen;
+  // hopper/flash_api.cpp drops the causal flag where no query is longer than one token, but for
+  // paged KV of these widths; tiles without it may be wider (vllm-project/vllm#51902, 2026-08).
+  const bool keeps_flag = spec.page_size > 0 && heads.head_dim > 64 && heads.head_dim <= 128;
+  shape.causal = shape.max_q_len > 1 || keeps_flag;
   return shape;
 }
 

@@ -34,6 +34,8 @@ class AttentionPolicy {
                              const DeviceSpec& device) const = 0;
   // False when Rule() looks at query lengths only, so that equal decode steps share a rule.
   virtual bool RuleUsesKvLengths() const { return true; }
+  // True when Rule() looks at AttentionRequest::shared_prefix: what is not asked for is not counted.
+  virtual bool UsesSharedPrefix() const { return false; }
   // The order of the request's last query row under `rule`.
   virtual Order OrderFor(const AttentionRule& rule, const AttentionRequest& request,
                          const AttentionHeads& heads, const DeviceSpec& device) const = 0;

@@ -38,6 +38,7 @@ class AttentionPaged final : public AttentionPolicy {
 class AttentionCascade final : public AttentionPolicy {
  public:
   explicit AttentionCascade(const AttentionPolicySpec& spec);
+  bool UsesSharedPrefix() const override { return true; }
   AttentionRule Rule(const std::vector<AttentionRequest>& step, const AttentionHeads& heads,
                      const DeviceSpec& device) const override;
   Order OrderFor(const AttentionRule& rule, const AttentionRequest& request,

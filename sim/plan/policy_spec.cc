@@ -100,6 +100,7 @@ const char* PolicyName(AllReducePolicyKind kind) {
     case AllReducePolicyKind::kExact: return "exact";
     case AllReducePolicyKind::kVllm: return "vllm";
     case AllReducePolicyKind::kSglang: return "sglang";
+    case AllReducePolicyKind::kOneShotUpTo: return "one_shot_up_to";
   }
   return "?";
 }
@@ -132,9 +133,9 @@ const std::vector<AttentionPolicyKind>& AllAttentionPolicies() {
 
 const std::vector<AllReducePolicyKind>& AllAllReducePolicies() {
   static const std::vector<AllReducePolicyKind> kinds = {
-      AllReducePolicyKind::kOneShot, AllReducePolicyKind::kTwoShot, AllReducePolicyKind::kRing,
-      AllReducePolicyKind::kTree,    AllReducePolicyKind::kExact,   AllReducePolicyKind::kVllm,
-      AllReducePolicyKind::kSglang};
+      AllReducePolicyKind::kOneShot, AllReducePolicyKind::kTwoShot,    AllReducePolicyKind::kRing,
+      AllReducePolicyKind::kTree,    AllReducePolicyKind::kExact,      AllReducePolicyKind::kVllm,
+      AllReducePolicyKind::kSglang,  AllReducePolicyKind::kOneShotUpTo};
   return kinds;
 }
 

@@ -47,6 +47,7 @@ enum class AllReducePolicyKind : uint8_t {
   kExact,
   kVllm,  // selectors: one of the others, by bytes, ranks and device
   kSglang,
+  kOneShotUpTo,
 };
 enum class MoePolicyKind : uint8_t { kMoeVllm };
 
@@ -169,6 +170,8 @@ struct AllReducePolicySpec {
   bool nvlink_mesh = true;
   bool nccl_symm_mem = false;
   AllReducePolicyKind fallback = AllReducePolicyKind::kRing;
+  // one_shot_up_to: bytes of all ranks' messages together, up to which one shot is taken.
+  int32_t max_bytes = 1048576;
 };
 
 struct MoePolicySpec {

@@ -150,7 +150,8 @@ AttentionRule PlanBook::RuleOf(const StepBatch& batch, int32_t step_in_span) con
   std::vector<AttentionRequest> step;
   step.reserve(batch.rows.size());
   for (const ScheduledRow& row : batch.rows) {
-    step.push_back({row.num_scheduled, row.num_computed + row.num_scheduled + step_in_span});
+    step.push_back({row.num_scheduled, row.num_computed + row.num_scheduled + step_in_span,
+                    batch.shared_prefix});
   }
   return attention_->Rule(step, heads_, device_);
 }

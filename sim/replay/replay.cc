@@ -58,7 +58,9 @@ absl::StatusOr<ReplayResult> Replay(const ExperimentSpec& spec, const ReplayOpti
   simulation.max_model_len = spec.scheduler.max_model_len;
   simulation.interrupted = options.interrupted;
   simulation.progress = options.progress;
-  const std::unique_ptr<Scheduler> scheduler = MakeScheduler(spec.scheduler);
+  SchedulerConfig config = spec.scheduler;
+  config.report_shared_prefix = result.book->attention().UsesSharedPrefix();
+  const std::unique_ptr<Scheduler> scheduler = MakeScheduler(config);
   result.simulation =
       Simulator(simulation, source->get(), scheduler.get(), result.timer.get(), sinks).Run();
 

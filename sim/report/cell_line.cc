@@ -97,7 +97,7 @@ std::string CellLine(const CellContext& context, size_t cell) {
   if (!entry.label.empty()) line["label"] = entry.label;
   line["set"] = SetJson(entry);
   absl::StatusOr<Json> result =
-      experiment.ok() ? CellResult(sweep.command, {&*experiment, entry.rows, context.threads})
+      experiment.ok() ? CellResult(sweep.command, {&*experiment, &entry, context.threads})
                       : absl::StatusOr<Json>(experiment.status());
   absl::Status status = result.status();
   bool holds = true;

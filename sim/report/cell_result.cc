@@ -1,11 +1,10 @@
 #include "sim/report/cell_result.h"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 #include "sim/io/gemm_table.h"
 #include "sim/plan/gemm_policy.h"
+#include "sim/plan/order_digest.h"
 #include "sim/replay/class_table.h"
 #include "sim/replay/plan_book.h"
 #include "sim/replay/replay.h"
@@ -19,21 +18,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json PiecesJson(const std::vector<Range>& pieces) {
+  Json json = Json::array();
+  for (const Range& piece : pieces) json.push_back({piece.begin, piece.end});
+  return json;
+}
+
 // The plan of an op that is not a GEMM: its order is all there is to say.
 Json OrderJson(const OpShape& shape, const OpPlan& plan) {
-  Json pieces = Json::array();
-  for (const Range& piece : plan.order.pieces) pieces.push_back({piece.begin, piece.end});
   return {{"op", OpName(shape.op)},
           {"policy", plan.policy},
           {"m", plan.rows},
           {"k", shape.k},
           {"split_k", plan.order.pieces.size()},
-          {"pieces", std::move(pieces)},
+          {"pieces", PiecesJson(plan.order.pieces)},
           {"combine", CombineName(plan.order.combine)},
           {"class", plan.klass.Hex()}};
 }
 
-// Every op at one M. Attention is not among them: its plan depends on every sequence of a step.
 // The experiment with its tables read and M taken as it is given.
 absl::StatusOr<ExperimentSpec> Planned(const CellInput& input) {
   ExperimentSpec spec = *input.spec;
@@ -42,8 +44,24 @@ absl::StatusOr<ExperimentSpec> Planned(const CellInput& input) {
   return spec;
 }
 
+// Of M requests of the cell's lengths, which share one plan.
+Json AttentionJson(const PlanBook& book, const SweepCell& cell) {
+  AttentionRequest request;
+  request.q_len = cell.q_len;
+  request.kv_len = cell.kv_lens.front();
+  const std::vector<AttentionRequest> step(static_cast<size_t>(cell.rows.front()), request);
+  const AttentionRule rule = book.attention().Rule(step, book.heads(), book.device());
+  const Order order = book.AttentionOrder(rule, request);
+  return {{"op", OpName(Op::kAttention)},       {"policy", book.attention().name()},
+          {"batch", cell.rows.front()},         {"q_len", request.q_len},
+          {"kv_len", request.kv_len},           {"num_splits", order.pieces.size()},
+          {"pieces", PiecesJson(order.pieces)}, {"combine", CombineName(order.combine)},
+          {"class", ClassOfOrder(order).Hex()}};
+}
+
+// Every op at one M; attention where the cell says how long its requests are.
 absl::StatusOr<Json> PlanResult(const CellInput& input) {
-  const int64_t m = input.rows.front();
+  const int64_t m = input.cell->rows.front();
   absl::StatusOr<ExperimentSpec> planned = Planned(input);
   if (!planned.ok()) return planned.status();
   const ExperimentSpec& spec = *planned;
@@ -54,7 +72,12 @@ absl::StatusOr<Json> PlanResult(const CellInput& input) {
   Json result = {{"schema_version", 1}, {"kind", "plans"}, {"m", m}};
   for (size_t op = 0; op < book.ops().size(); ++op) {
     const OpShape& shape = book.ops()[op];
-    if (shape.op == Op::kAttention) continue;
+    if (shape.op == Op::kAttention) {
+      if (!input.cell->kv_lens.empty()) {
+        result[OpName(shape.op)] = AttentionJson(book, *input.cell);
+      }
+      continue;
+    }
     const int64_t rows = book.RowsOfOp(op, m, m);
     result[OpName(shape.op)] =
         KindOf(shape.op) == OpKind::kGemm
@@ -64,12 +87,14 @@ absl::StatusOr<Json> PlanResult(const CellInput& input) {
   return result;
 }
 
-// The classes of every op but attention over the given M.
+// The classes of every op over the given M; of attention at the cell's KV lengths.
 absl::StatusOr<Json> ClassesResult(const CellInput& input) {
   absl::StatusOr<ExperimentSpec> spec = Planned(input);
   if (!spec.ok()) return spec.status();
   ClassQuery query;
-  query.m = input.rows;
+  query.m = input.cell->rows;
+  query.kv_lens = input.cell->kv_lens;
+  query.q_len = input.cell->q_len;
   const std::string missing = MissingPlan(*spec, query);
   if (!missing.empty()) return ConfigError({}, missing);
   return ClassesJson(MakeClassTable(*spec, query));
@@ -103,8 +128,10 @@ void AddPlanValues(const Json& result, GateValues* values) { AddPaths(result, ""
 
 void AddClassesValues(const Json& result, GateValues* values) {
   for (const Json& op : result.at("ops")) {
-    values->emplace("classes." + op.at("op").get<std::string>(),
-                    static_cast<double>(op.at("classes").size()));
+    // Attention stands there once for each KV length.
+    const auto count = static_cast<double>(op.at("classes").size());
+    GateValue& most = (*values)["classes." + op.at("op").get<std::string>()];
+    most = std::max(std::get<double>(most), count);
   }
 }
 

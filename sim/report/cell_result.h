@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "sim/config/experiment_spec.h"
@@ -18,15 +17,15 @@ namespace batchvar {
 
 struct CellInput {
   const ExperimentSpec* spec = nullptr;
-  std::vector<int64_t> rows;  // SweepCell::rows
-  int32_t threads = 1;        // within the cell; the result does not depend on it
+  const SweepCell* cell = nullptr;  // its rows and lengths
+  int32_t threads = 1;              // within the cell; the result does not depend on it
 };
 
 absl::StatusOr<nlohmann::ordered_json> CellResult(SweepCommand command, const CellInput& input);
 
 // Every number, truth value and text of a result by its dotted path; of a list, its length:
-//   plan      o_proj.split_k, o_proj.class
-//   classes   classes.o_proj: how many classes
+//   plan      o_proj.split_k, o_proj.class, attention.num_splits
+//   classes   classes.o_proj: how many classes; of attention the most at any KV length
 //   simulate  requests.finished, latency_ms.ttft.p99, classes.o_proj, and for every op
 //             other_class_share.o_proj: the share of steps that did not meet its most frequent
 //             class

@@ -27,9 +27,11 @@ std::vector<std::string> KnownNames(
   std::vector<std::string> names = sweep.keys;
   std::set<std::string> seen;
   for (size_t i = 0; i < experiments.size(); ++i) {
-    if (!experiments[i].ok() || !seen.insert(OpsOf(*experiments[i])).second) continue;
+    if (!experiments[i].ok()) continue;
+    const std::string lengths = sweep.cells[i].kv_lens.empty() ? "" : kKvLenKey;
+    if (!seen.insert(OpsOf(*experiments[i]) + lengths).second) continue;
     const ExperimentSpec sample = SampleOf(*experiments[i]);
-    const auto result = CellResult(sweep.command, {&sample, sweep.cells[i].rows, 1});
+    const auto result = CellResult(sweep.command, {&sample, &sweep.cells[i], 1});
     if (!result.ok()) continue;
     for (const auto& [name, value] : ValuesOf(sweep.command, *result)) names.push_back(name);
   }

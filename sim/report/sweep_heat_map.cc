@@ -7,6 +7,7 @@
 
 #include "sim/config/scalar_text.h"
 #include "sim/report/number_text.h"
+#include "sim/shape/op_shape.h"
 
 namespace batchvar {
 namespace {
@@ -61,6 +62,7 @@ std::vector<double> TicksOf(const SweepRecords& sweep, const std::string& key) {
 // The last part of a dotted key is enough to know it by.
 std::string AxisLabel(const std::string& key) {
   if (key == kSmCount) return "SM count";
+  if (key == kKvLenKey) return "KV length";
   return key == kRowsKey ? "M" : key.substr(key.rfind('.') + 1);
 }
 
@@ -126,8 +128,11 @@ class Builder {
   std::vector<Shown> ShownResults() const {
     std::vector<Shown> shown;
     if (sweep_.command == SweepCommand::kPlan) {
-      for (const std::string& op : OpsWith(sweep_, "", ".ctas"))
-        shown.push_back({op, op, 0, 1, "", false});
+      for (const char* field : {".ctas", ".num_splits"}) {  // GEMMs, then attention
+        for (const std::string& op : OpsWith(sweep_, "", field)) {
+          shown.push_back({op, op, 0, 1, "", false});
+        }
+      }
       return shown;
     }
     if (sweep_.command == SweepCommand::kClasses) {
@@ -166,8 +171,11 @@ class Builder {
 
   // One colour a class, in order of pieces, so that few pieces have the first colours.
   HeatPanel PlanPanel(const Shown& shown, const std::vector<const CellRecord*>& cells) const {
+    const bool attention = shown.name == OpName(Op::kAttention);
+    const std::string summed = attention ? "KV" : "K";
+    const std::string pieces_of = shown.name + (attention ? ".num_splits" : ".split_k");
     const auto key_of = [&](const CellRecord& cell) {
-      return std::pair(*cell.Number(shown.name + ".split_k"),
+      return std::pair(*cell.Number(pieces_of),
                        std::get<std::string>(*cell.Value(shown.name + ".class")));
     };
     std::map<std::pair<double, std::string>, size_t> categories;
@@ -179,8 +187,8 @@ class Builder {
       category = panel.legend.size();
       const std::string pieces = TickText(key.first);
       panel.legend.push_back(
-          {CategoryColour(category),
-           (pieces == "1" ? "one pass" : "K in " + pieces) + " (" + key.second.substr(0, 8) + ")"});
+          {CategoryColour(category), (pieces == "1" ? "one pass" : summed + " in " + pieces) +
+                                         " (" + key.second.substr(0, 8) + ")"});
     }
     for (const CellRecord* cell : cells) {
       if (cell->Value(shown.name + ".class") == nullptr) continue;
@@ -188,7 +196,7 @@ class Builder {
       const auto key = key_of(*cell);
       at.colour = CategoryColour(categories.at(key));
       at.text = TickText(key.first);
-      at.tip += ": K in " + at.text + ", class " + key.second;
+      at.tip += ": " + summed + " in " + at.text + ", class " + key.second;
       panel.cells.push_back(std::move(at));
     }
     return panel;

@@ -78,17 +78,24 @@ bool ClassVaries(const SweepRecords& sweep, const std::string& op) {
   return classes.size() > 1;
 }
 
-// "4 (669fa1d8)": K in 4 pieces, and the class. Ops that are no GEMMs stand here if they vary.
+std::string PiecesField(const std::string& op) {
+  return op == OpName(Op::kAttention) ? ".num_splits" : ".split_k";
+}
+
+// "4 (669fa1d8)": K in 4 pieces, and the class. Ops that are neither GEMMs nor attention stand here
+// if they vary.
 void AddPlanColumns(const SweepRecords& sweep, std::vector<TextColumn>* columns) {
   const std::vector<std::string> gemms = OpsWith(sweep, "", ".ctas");
   for (const std::string& op : OpsWith(sweep, "", ".class")) {
-    if (!Holds(gemms, op) && !ClassVaries(sweep, op)) continue;
+    const bool shown = Holds(gemms, op) || op == OpName(Op::kAttention);
+    if (!shown && !ClassVaries(sweep, op)) continue;
     TextColumn column{op, {}};
     for (const CellRecord& cell : sweep.cells) {
       const GateValue* klass = cell.Value(op + ".class");
-      column.texts.push_back(klass == nullptr ? kNothing
-                                              : NumberOrNothing(cell, op + ".split_k", 0) + " (" +
-                                                    ExactText(*klass).substr(0, kShortClass) + ")");
+      column.texts.push_back(klass == nullptr
+                                 ? kNothing
+                                 : NumberOrNothing(cell, op + PiecesField(op), 0) + " (" +
+                                       ExactText(*klass).substr(0, kShortClass) + ")");
     }
     columns->push_back(std::move(column));
   }
@@ -127,7 +134,8 @@ void AddSimulateColumns(const SweepRecords& sweep, std::vector<TextColumn>* colu
 
 const char* Legend(SweepCommand command) {
   switch (command) {
-    case SweepCommand::kPlan: return "K in how many pieces (class); equal classes, equal bits\n";
+    case SweepCommand::kPlan:
+      return "K (attention: KV) in how many pieces (class); equal classes, equal bits\n";
     case SweepCommand::kClasses: return "How many reduction classes each op has over M\n";
     case SweepCommand::kSimulate:
       return "Latencies in ms; other OP: share of steps outside OP's most frequent class\n";
@@ -145,7 +153,7 @@ std::vector<std::string> CsvColumns(const SweepRecords& sweep) {
   }
   if (sweep.command == SweepCommand::kPlan) {
     for (const std::string& op : OpsWith(sweep, "", ".class")) {
-      for (const char* field : {".split_k", ".ctas", ".waves", ".class"}) {
+      for (const char* field : {".split_k", ".num_splits", ".ctas", ".waves", ".class"}) {
         const std::vector<std::string> having = OpsWith(sweep, "", field);
         if (Holds(having, op)) names.push_back(op + field);
       }

@@ -126,6 +126,13 @@ void KvCache::Register(const PrefixChain& chain, const std::vector<BlockId>& tab
   }
 }
 
+int32_t KvCache::LeadingHeldBy(int32_t holders, const std::vector<BlockId>& table) const {
+  const auto end = std::find_if(table.begin(), table.end(), [this, holders](BlockId block) {
+    return blocks_[block].references != holders;
+  });
+  return static_cast<int32_t>(end - table.begin());
+}
+
 void KvCache::Free(std::vector<BlockId>* table) {
   // Blocks whose content is cached go to the tail, deepest first, so that the deepest is evicted
   // first; the others go to the front, with the table's last block foremost.

@@ -52,6 +52,8 @@ class KvCache {
   // Makes blocks [begin, end) of `table` findable. No effect on blocks that already are.
   void Register(const PrefixChain& chain, const std::vector<BlockId>& table, int32_t begin,
                 int32_t end);
+  // Leading blocks of `table` that are held by exactly `holders` tables, its own included.
+  int32_t LeadingHeldBy(int32_t holders, const std::vector<BlockId>& table) const;
   // Gives all blocks of `table` back and clears it.
   void Free(std::vector<BlockId>* table);
 

@@ -31,6 +31,8 @@ struct SchedulerConfig {
   double watermark = 0.0;
   QueuePriority priority = QueuePriority::kFcfs;
   OutputEndsBy output_ends_by = OutputEndsBy::kEos;
+  // Not a key of files: set where an attention policy looks at StepBatch::shared_prefix.
+  bool report_shared_prefix = false;
 };
 
 }  // namespace batchvar

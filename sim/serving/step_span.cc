@@ -5,7 +5,8 @@ namespace batchvar {
 bool SpanBuilder::Continues(int64_t step, TimeNs start_ns, const StepBatch& batch) const {
   if (span_.num_steps == 0 || step != span_.first_step + span_.num_steps ||
       start_ns != span_.end_ns || batch.rows.size() != span_.batch.rows.size() ||
-      batch.padding_tokens != span_.batch.padding_tokens) {
+      batch.padding_tokens != span_.batch.padding_tokens ||
+      batch.shared_prefix != span_.batch.shared_prefix) {
     return false;
   }
   for (size_t i = 0; i < batch.rows.size(); ++i) {

@@ -239,7 +239,16 @@ bool VllmV1Scheduler::AdmitHead() {
   return true;
 }
 
+// Scheduler.schedule and get_num_common_prefix_blocks of vLLM's kv_cache_manager.py, before 0.32
+// (read 2026-11-29): any running sequence will do, and those that this step leaves out count too.
+int32_t VllmV1Scheduler::SharedPrefix() const {
+  if (running_.empty()) return 0;
+  const std::vector<BlockId>& blocks = sequences_[running_.front()].blocks;
+  return kv_.LeadingHeldBy(num_running(), blocks) * config_.block_size;
+}
+
 void VllmV1Scheduler::FinishSchedule() {
+  if (config_.report_shared_prefix) batch_.shared_prefix = SharedPrefix();
   step_.samples.resize(step_.slots.size());
   for (size_t row = 0; row < step_.slots.size(); ++row) {
     Sequence& sequence = sequences_[step_.slots[row]];

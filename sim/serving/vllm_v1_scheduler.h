@@ -49,6 +49,7 @@ class VllmV1Scheduler final : public Scheduler {
   // False: admission ends for this step.
   bool AdmitHead();
   void FinishSchedule();
+  int32_t SharedPrefix() const;
 
   // Tokens that `sequence` gets: `wanted` cut to threshold, budget and alignment. 0: none.
   int32_t CutChunk(const Sequence& sequence, int32_t computed, int32_t wanted, int32_t limit) const;

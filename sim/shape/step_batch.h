@@ -31,11 +31,15 @@ struct StepBatch {
   std::vector<ScheduledRow> rows;
   int64_t num_tokens = 0;      // sum of num_scheduled: M of every token-wise GEMM before padding
   int32_t padding_tokens = 0;  // dead rows that the engine computes all the same (static batching)
+  // Leading tokens whose KV blocks every running sequence holds, whole blocks; a row may not have
+  // computed them all. 0 where nobody asked (SchedulerConfig::report_shared_prefix).
+  int32_t shared_prefix = 0;
 
   void Clear() {
     rows.clear();
     num_tokens = 0;
     padding_tokens = 0;
+    shared_prefix = 0;
   }
   int64_t M() const { return num_tokens + padding_tokens; }
 };

@@ -51,6 +51,23 @@ class Sweep(CliTest):
         self.assertEqual([entry["m"] for entry in op["classes"]],
                          [[[1, 16]], [[17, 32]], [[33, 64]]])
 
+    def test_attention_cells_are_what_plan_and_classes_print(self):
+        cell, = self.cells(self.sweep(
+            "plan", "sweep: {parameters: {m: 3, kv_len: 4096}}\n"))
+        one = self.ok_json("plan", "attention", "--kv-len", "4096,4096,4096", "--q-heads", "32",
+                           "--kv-heads", "8", "--head-dim", "128", "--device", "h100_sxm")
+        got = cell["result"]["attention"]
+        self.assertEqual(got["batch"], 3)
+        for key in ("num_splits", "pieces", "combine", "class"):
+            self.assertEqual(got[key], one["requests"][0][key], key)
+        cell, = self.cells(self.sweep(
+            "classes", "sweep: {parameters: {m: 1..32, kv_len: [[512, 4096]], q_len: 2}}\n",
+            name="classes.yaml"))
+        table = self.ok_json("classes", "--model", "llama31_8b", "--device", "h100_sxm", "--m",
+                             "1..32", "--kv-len", "512,4096", "--q-len", "2")
+        self.assertEqual(cell["result"]["ops"], table["ops"])
+        self.assertEqual(cell["result"]["kv_lens"], [512, 4096])
+
     def test_simulate_cells_are_what_simulate_prints(self):
         cells = self.cells(self.budget())
         experiment = self.write("base.yaml", (BASE % 60).replace("base: ", ""))

@@ -85,7 +85,7 @@ TEST(LoadPolicies, EveryPolicyReadsBackFromItsExpandedForm) {
       "{attention: {name: flashinfer, fixed_split_size: 2048}, allreduce: exact}",
       "{attention: {name: vllm_triton, segments: 1}, allreduce: {name: vllm, fallback: tree}}",
       "{attention: {name: sglang_triton, split_tile_size: 256}, allreduce: sglang}",
-      "{attention: paged_v1_v2}",
+      "{attention: paged_v1_v2, allreduce: {name: one_shot_up_to, max_bytes: 65536}}",
       "{attention: cascade}",
       "{attention: {name: batch_invariant, prefix_apart: true}}",
   };
@@ -119,7 +119,9 @@ TEST(LoadPolicies, RefusesValuesThatAPolicyCannotHave) {
         "{gemm: {name: nv_heuristics, library: l, slice_k: true}}", "{gemm: {name: table}}",
         "{gemm: {name: deepgemm, tile_m: 64}}", "{attention: {name: fa3, cuda_graph: true}}",
         "{allreduce: {name: one_shot, channels: 2}}",
-        "{allreduce: {name: vllm, fallback: two_shot}}"}) {
+        "{allreduce: {name: vllm, fallback: two_shot}}",
+        "{allreduce: {name: one_shot_up_to, fallback: ring}}",
+        "{allreduce: {name: two_shot, max_bytes: 1024}}"}) {
     EXPECT_NE(PolicyError(text), "") << text;
   }
 }

@@ -106,6 +106,39 @@ TEST(SweepCells, ARangeOfMIsAsManyCellsOfPlanAndOneOfClasses) {
   EXPECT_EQ(Load(With("classes", "sweep: {parameters: {tp: 1}}"))->cells[0].rows.size(), 256U);
 }
 
+TEST(SweepCells, KvLengthsAreCellsOfPlanAndOneCellOfClasses) {
+  const auto plan =
+      Load(With("plan", "sweep: {parameters: {m: 2, kv_len: [512, 7..8], q_len: 4}}"));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->cells.size(), 3U);
+  EXPECT_EQ(plan->cells[1].kv_lens, (std::vector<int64_t>{7}));
+  EXPECT_EQ(plan->cells[1].q_len, 4);
+  const auto classes =
+      Load(With("classes", "sweep: {parameters: {m: 1..4, kv_len: [[512, 64], 4096]}}"));
+  ASSERT_TRUE(classes.ok()) << classes.status();
+  ASSERT_EQ(classes->cells.size(), 2U);
+  EXPECT_EQ(classes->cells[0].kv_lens, (std::vector<int64_t>{64, 512}));
+  EXPECT_EQ(classes->cells[0].q_len, 1);
+  const auto flag = Load(With("plan", "sweep: {parameters: {m: 2}}"), {"kv_len=512"});
+  ASSERT_TRUE(flag.ok()) << flag.status();
+  EXPECT_EQ(flag->cells[0].kv_lens, (std::vector<int64_t>{512}));
+  EXPECT_TRUE(LoadCells(*flag).ok());
+}
+
+TEST(SweepCells, KvLengthsThatCannotBeAreErrors) {
+  const auto error = [](const std::string& command, const std::string& keys) {
+    return ErrorIn(With(command, "sweep: {parameters: {" + keys + "}}"));
+  };
+  EXPECT_NE(error("plan", "m: 1, q_len: 2").find("q_len: is of use only with kv_len"),
+            std::string::npos);
+  EXPECT_NE(error("plan", "m: 1, kv_len: 8, q_len: 9").find("from 1 to the shortest kv_len, 8"),
+            std::string::npos);
+  EXPECT_NE(error("classes", "m: 1..20000, kv_len: 8").find("at most 16384"), std::string::npos);
+  EXPECT_NE(error("simulate", "kv_len: 8").find("not used by command 'simulate'"),
+            std::string::npos);
+  EXPECT_NE(error("plan", "m: 1, kv_len: long").find("kv_len"), std::string::npos);
+}
+
 TEST(SweepFlags, ACommaListMakesOneMoreKey) {
   const std::string text = With("plan", "sweep: {type: zip, parameters: {tp: [1, 2], m: [3, 4]}}");
   EXPECT_EQ(Cells(text, {"device.sm_count=66,78"}),

@@ -1,5 +1,5 @@
 // The adapter to nvMatmulHeuristics against a library that repeats what it was asked. NVIDIA's own
-// is asked in tests/golden/golden_nv_heuristics.cc, where it is installed.
+// is asked in tests/golden/optional_nv_heuristics.cc, where it is installed.
 #include "sim/io/nv_heuristics.h"
 
 #include <gmock/gmock.h>

@@ -53,17 +53,19 @@ void ExpectSame(const std::vector<StepSpan>& written, const std::vector<StepSpan
     EXPECT_EQ(written[i].batch.rows, read[i].batch.rows) << i;
     EXPECT_EQ(written[i].batch.num_tokens, read[i].batch.num_tokens) << i;
     EXPECT_EQ(written[i].batch.padding_tokens, read[i].batch.padding_tokens) << i;
+    EXPECT_EQ(written[i].batch.shared_prefix, read[i].batch.shared_prefix) << i;
     EXPECT_EQ(written[i].preempted, read[i].preempted) << i;
   }
 }
 
 TEST_F(RunFileTest, GivesBackWhatWasWritten) {
-  const std::vector<StepSpan> spans = {
+  std::vector<StepSpan> spans = {
       SpanOf(0, 1, {{0, 100, 0, Phase::kChunk}}),
       SpanOf(1, 1, {{0, 20, 100, Phase::kLastChunk}, {1, 7, 0, Phase::kLastChunk}}),
       SpanOf(2, 5, {{0, 1, 120, Phase::kDecode}, {1, 1, 7, Phase::kDecode}}),
       SpanOf(7, 2, {{1, 1, 12, Phase::kDecode}}),
   };
+  spans[2].batch.shared_prefix = 16;
   auto writer = Open();
   for (int32_t i = 0; i < 2; ++i) {
     Request request;

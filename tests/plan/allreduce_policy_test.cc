@@ -149,6 +149,36 @@ TEST(AllReduce, SglangOnBlackwellAndBefore) {
   EXPECT_EQ(Chosen(spec, 64, 4, H100()), AllReducePolicyKind::kTwoShot);
 }
 
+TEST(AllReduce, OneShotUpToCountsTheMessagesOfAllRanks) {
+  AllReducePolicySpec spec = Spec(AllReducePolicyKind::kOneShotUpTo);
+  const auto chosen = [&spec](int64_t rows, int32_t ranks) {
+    return PlanAllReduce(spec, Message(rows, ranks, /*width=*/7168), H100()).algorithm;
+  };
+  EXPECT_EQ(chosen(9, 8), AllReducePolicyKind::kOneShot);
+  EXPECT_EQ(chosen(10, 8), AllReducePolicyKind::kTwoShot);
+  EXPECT_EQ(chosen(4, 16), AllReducePolicyKind::kOneShot);
+  EXPECT_EQ(chosen(5, 16), AllReducePolicyKind::kTwoShot);
+  spec.max_bytes = 10 * 7168 * 2 * 8;  // the limit itself is still one shot
+  EXPECT_EQ(chosen(10, 8), AllReducePolicyKind::kOneShot);
+  EXPECT_EQ(chosen(11, 8), AllReducePolicyKind::kTwoShot);
+  EXPECT_THAT(PlanAllReduce(spec, Message(1, 8), H100()).reason, HasSubstr("one shot"));
+}
+
+TEST(AllReduce, OneShotUpToHandsOutWholeRowsSoOnlyTheChoiceDependsOnTheSize) {
+  const AllReducePolicySpec spec = Spec(AllReducePolicyKind::kOneShotUpTo);
+  const AllReduceMessage ten = Message(10, 8, 7168);
+  const AllReduceMessage many = Message(5000, 8, 7168);
+  const auto plan = PlanAllReduce(spec, ten, H100());
+  const auto of_many = PlanAllReduce(spec, many, H100());
+  ASSERT_EQ(plan.slices.size(), 8u);
+  EXPECT_EQ(plan.slices[3].order.pieces.front(), (Range{3, 4}));
+  EXPECT_EQ(plan.klass, of_many.klass);
+  for (const int64_t row : {0, 3, 8, 9}) {
+    EXPECT_EQ(ClassOfAllReduceRow(plan, ten, row), ClassOfOrder(plan.slices[row % 8].order)) << row;
+    EXPECT_EQ(ClassOfAllReduceRow(of_many, many, row), ClassOfAllReduceRow(plan, ten, row)) << row;
+  }
+}
+
 // Checked by PlanAllReduce itself: slices cover the message, orders cover the ranks.
 TEST(AllReduce, RandomMessagesAreCovered) {
   RandomStream random(31, "test.allreduce");

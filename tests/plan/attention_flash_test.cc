@@ -143,6 +143,27 @@ TEST(AttentionFa3, LimitsOfTheUpperBound) {
   EXPECT_EQ(policy->Plan(Decodes(1, 3692), kHeads, H100())[0].num_splits, 10);
 }
 
+// Unsplit, as a batch-invariant flag asks: the causal flag is left, and with it the KV block.
+TEST(AttentionFa3, ASingleLongerQueryBringsTheCausalFlagBack) {
+  AttentionPolicySpec spec;
+  spec.kind = AttentionPolicyKind::kFa3;
+  spec.num_splits = 1;
+  const auto tile = [&spec](int64_t q_len, int32_t page_size, int32_t head_dim) {
+    spec.page_size = page_size;
+    return MakeAttentionPolicy(spec)
+        ->Rule({{1, 4096}, {q_len, 4096}}, {32, 8, head_dim}, H100())
+        .tile_kv;
+  };
+  EXPECT_EQ(tile(1, 0, 128), 176);
+  EXPECT_EQ(tile(2, 0, 128), 128);
+  EXPECT_EQ(tile(1, 0, 64), 192);
+  EXPECT_EQ(tile(2, 0, 64), 128);
+  for (const int64_t q_len : {1, 2}) {  // pages of 16 keep the narrow block in any case
+    EXPECT_EQ(tile(q_len, 16, 128), 128);
+    EXPECT_EQ(tile(q_len, 16, 64), 128);
+  }
+}
+
 TEST(AttentionFa3, RowsOfAChunkAreCutByTheirQueryTile) {
   // 64 tokens x 4 heads are two tiles of 128 rows; one KV head leaves room to split.
   const AttentionHeads heads = {4, 1, 128};

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 #include "sim/replay/row_comparison.h"
+#include "tests/io/temp_file.h"
 #include "tests/replay/experiments.h"
 #include "tests/test_data.h"
 
@@ -168,6 +170,57 @@ TEST(Replay, EveryPolicyReplaysAndKnowsItsOwnRows) {
     EXPECT_FALSE(rows.first.has_value()) << policies;
     EXPECT_EQ(a.book->Records(), b.book->Records()) << policies;
   }
+}
+
+// `count` requests that share 1024 tokens, the first one early enough to fill the cache.
+ReplayResult Sharers(int count, const char* more = "") {
+  std::string trace;
+  for (int i = 0; i < count; ++i) {
+    trace += "{\"request_id\": \"r" + std::to_string(i) +
+             "\", \"arrival_ns\": " + std::to_string(i == 0 ? 0 : 500'000'000) +
+             ", \"prompt_tokens\": 1100, \"output_tokens\": 300, \"prefix\": [[7, 1024]]}\n";
+  }
+  const TempFile file(trace + more, ".jsonl");
+  return RunOf(ExperimentOf("model: llama31_8b\ndevice: h100_sxm\npolicies: {attention: cascade}\n"
+                            "workload: {trace: {path: " +
+                            file.path() + ", format: jsonl}}\n"),
+               {"r1"});
+}
+
+std::set<int64_t> SharedPrefixes(const ReplayResult& run) {
+  std::set<int64_t> prefixes;
+  for (const auto& [rule, count] : run.census->by_rule()) prefixes.insert(rule.shared_prefix);
+  return prefixes;
+}
+
+TEST(Replay, CascadeReducesWhatTheBlockTablesShare) {
+  const ReplayResult many = Sharers(48);
+  EXPECT_EQ(SharedPrefixes(many), (std::set<int64_t>{0, 1024}));
+  bool apart = false;
+  for (const HistoryEntry& entry : many.histories[0]->entries()) {
+    if (entry.phase != Phase::kDecode || entry.rule.shared_prefix == 0) continue;
+    apart = true;
+    EXPECT_EQ(many.book->AttentionRowOrder(entry.rule, {1, entry.end()}, entry.end() - 1).pieces,
+              (std::vector<Range>{{0, 1024}, {1024, entry.end()}}));
+  }
+  EXPECT_TRUE(apart);
+  EXPECT_EQ(SharedPrefixes(Sharers(6)), std::set<int64_t>{0});  // too few
+}
+
+TEST(Replay, OneStrangerEndsTheSharedPrefixForEverybody) {
+  const ReplayResult run =
+      Sharers(48,
+              "{\"request_id\": \"stranger\", \"arrival_ns\": 900000000, \"prompt_tokens\": 50, "
+              "\"output_tokens\": 20}\n");
+  const ReplayResult without = Sharers(48);
+  const RowComparison rows =
+      CompareRows(*without.histories[0], without.book.get(), *run.histories[0], run.book.get());
+  int64_t differ = 0;
+  for (size_t op = 0; op < rows.by_op.size(); ++op) {
+    if (run.book->ops()[op].op == Op::kAttention) differ = rows.by_op[op].differ;
+  }
+  EXPECT_GE(differ, 20);
+  EXPECT_LT(differ, 60);  // it comes and goes
 }
 
 TEST(Replay, UnderStreamKAPlaceInTheBatchCanMatter) {

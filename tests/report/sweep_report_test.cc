@@ -73,6 +73,27 @@ TEST(CellLine, ClassesAreClosedRangesOfM) {
   EXPECT_EQ(*records.cells[0].Number("classes.o_proj"), 3);
 }
 
+TEST(CellLine, KvLengthsBringAttention) {
+  const SweepRecords plans =
+      Ran("command: plan\nsweep: {parameters: {m: [1, 2, 16], kv_len: 4096}}\n"
+          "gate: attention.num_splits < 17\n");
+  EXPECT_EQ(*plans.cells[0].Number("attention.num_splits"), 16);
+  EXPECT_EQ(*plans.cells[1].Number("attention.num_splits"), 8);
+  EXPECT_EQ(*plans.cells[2].Number("attention.num_splits"), 1);
+  EXPECT_TRUE(plans.cells[2].gate.value());
+  const std::string text = SweepText(plans);
+  EXPECT_THAT(text, HasSubstr("attention"));
+  EXPECT_THAT(text, HasSubstr("16 ("));
+  EXPECT_THAT(SweepCsv(plans), HasSubstr("attention.num_splits,attention.class"));
+
+  std::vector<std::string> json;
+  const SweepRecords classes =
+      Ran("command: classes\nsweep: {parameters: {m: 1..16, kv_len: [[128, 4096]]}}\n", &json);
+  EXPECT_THAT(json[0], HasSubstr("\"kv_len\":4096,\"q_len\":1"));
+  EXPECT_THAT(json[0], HasSubstr("\"batch\":[[1,1]],\"num_splits\":16"));
+  EXPECT_GT(*classes.cells[0].Number("classes.attention"), 4);  // 128 positions have one class
+}
+
 TEST(CellLine, SimulateGivesTheSummary) {
   const SweepRecords records =
       Ran("command: simulate\nsweep: {parameters: {seed: 1}}\ngate: requests.finished == 4\n");

@@ -162,6 +162,17 @@ TEST_F(SpanBuilderTest, AnotherPaddingBreaksTheRun) {
   EXPECT_EQ(spans_.all[0].M(), 3);
 }
 
+TEST_F(SpanBuilderTest, AnotherSharedPrefixBreaksTheRun) {
+  StepBatch batch = Batch({Decode(0, 100)});
+  batch.shared_prefix = 32;
+  Add(batch);
+  batch.rows[0].num_computed = 101;
+  batch.shared_prefix = 0;
+  Add(batch);
+  ASSERT_EQ(Flush().size(), 2U);
+  EXPECT_EQ(spans_.all[0].batch.shared_prefix, 32);
+}
+
 TEST(SpanBuilder, EverySinkHearsEverySpan) {
   Spans one;
   Spans two;

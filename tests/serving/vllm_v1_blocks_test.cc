@@ -275,6 +275,29 @@ TEST(VllmV1Caching, APreemptedRequestFindsItsOwnBlocks) {
   EXPECT_EQ(run.Step(), "1:5@8L");
 }
 
+TEST(VllmV1Caching, TheSharedPrefixIsWhatEveryRunningSequenceHolds) {
+  SchedulerConfig config = CachingConfig(40);
+  ScheduleRun silent(config);
+  config.report_shared_prefix = true;
+  ScheduleRun run(config);
+  for (ScheduleRun* each : {&silent, &run}) {
+    each->Add(14, 20, 0, {{7, 12}});
+    each->Step();
+    each->Add(18, 4, 0, {{7, 8}, {8, 10}});
+  }
+  EXPECT_EQ(run.batch().shared_prefix, 16);  // alone, it shares all its blocks with itself
+  silent.Step();
+  EXPECT_EQ(silent.batch().shared_prefix, 0);
+  EXPECT_EQ(run.Step(), "0:1@14D 1:10@8L");
+  EXPECT_EQ(run.batch().shared_prefix, 8);
+  run.Add(9, 2);  // a stranger
+  run.Step();
+  EXPECT_EQ(run.batch().shared_prefix, 0);
+  run.Steps(2);
+  EXPECT_TRUE(run.IsFinished(2));
+  EXPECT_EQ(run.batch().shared_prefix, 8);
+}
+
 // Blocks are findable as soon as their row is scheduled. A priority victim's row may leave the
 // batch after that, and then the victim finds blocks that nobody computed (docs/scheduler.md).
 TEST(VllmV1Caching, AScheduledVictimFindsWhatItNeverComputed) {

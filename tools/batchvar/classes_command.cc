@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "sim/config/config_files.h"
 #include "sim/config/load_experiment.h"
+#include "sim/config/load_sweep.h"
 #include "sim/io/gemm_table.h"
 #include "sim/report/classes_json.h"
 #include "sim/report/classes_reader.h"
@@ -26,9 +27,6 @@
 namespace batchvar {
 namespace {
 
-// Attention plans a whole step of M requests, so M has a lower limit there.
-constexpr int64_t kMaxBatch = 16384;
-constexpr int64_t kMaxKvLens = 1024;
 // Where a message points that is about the flags themselves.
 constexpr char kFlagsName[] = "flags";
 
@@ -102,8 +100,8 @@ absl::StatusOr<ClassQuery> QueryOf(const ClassesOptions& options) {
     return FlagError("--q-len", absl::StrCat("must be from 1 to the shortest --kv-len, ",
                                              query.kv_lens.front(), ", not ", query.q_len));
   }
-  if (query.m.back() > kMaxBatch) {
-    return FlagError("--m", absl::StrCat("is at most ", kMaxBatch,
+  if (query.m.back() > kMaxAttentionBatch) {
+    return FlagError("--m", absl::StrCat("is at most ", kMaxAttentionBatch,
                                          " with --kv-len: M is then a "
                                          "number of requests"));
   }
@@ -112,7 +110,8 @@ absl::StatusOr<ClassQuery> QueryOf(const ClassesOptions& options) {
 
 absl::Status CheckCompare(const ClassesOptions& options, const ClassQuery& query) {
   if (options.compare.empty()) return absl::OkStatus();
-  const int64_t max = query.kv_lens.empty() ? std::numeric_limits<int32_t>::max() : kMaxBatch;
+  const int64_t max =
+      query.kv_lens.empty() ? std::numeric_limits<int32_t>::max() : kMaxAttentionBatch;
   const bool in_range = std::all_of(options.compare.begin(), options.compare.end(),
                                     [max](int64_t m) { return m >= 1 && m <= max; });
   if (options.compare.size() == 2 && in_range) return absl::OkStatus();
