@@ -79,7 +79,7 @@ void RunAllReduce(const AllReduceData& data, const RowOrders& orders, std::vecto
   for (int64_t row = 0; row < data.rows; ++row) {
     std::vector<const uint16_t*> ranks;
     for (const auto& values : data.values) ranks.push_back(&values[row * data.width]);
-    AllReduceRow(orders.strips, 0, data.width, ranks, data.dtype, out->data() + row * data.width);
+    AllReduceRow(orders.strips, data.width, ranks, data.dtype, out->data() + row * data.width);
   }
 }
 

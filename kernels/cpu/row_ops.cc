@@ -101,18 +101,17 @@ void RopeHead(std::span<const uint16_t> head, std::span<const float> cos,
   }
 }
 
-void AllReduceRow(std::span<const OrderStrip> slices, int64_t begin, int64_t width,
+void AllReduceRow(std::span<const OrderStrip> strips, int64_t width,
                   const std::vector<const uint16_t*>& ranks, DType dtype, float* out) {
   std::vector<float> terms(ranks.size());
   int64_t done = 0;
-  for (const OrderStrip& slice : slices) {
-    const int64_t first = std::max(slice.columns.begin, begin);
-    const int64_t last = std::min(slice.columns.end, begin + width);
-    for (int64_t i = first; i < last; ++i) {
-      for (size_t r = 0; r < ranks.size(); ++r) terms[r] = Widen(ranks[r][i - begin], dtype);
-      out[i - begin] = SumOfRanks(slice.order, terms.data());
+  for (const OrderStrip& strip : strips) {
+    BV_CHECK(strip.columns.begin == done && strip.columns.end <= width);
+    for (int64_t i = strip.columns.begin; i < strip.columns.end; ++i) {
+      for (size_t r = 0; r < ranks.size(); ++r) terms[r] = Widen(ranks[r][i], dtype);
+      out[i] = SumOfRanks(strip.order, terms.data());
     }
-    done += std::max<int64_t>(0, last - first);
+    done = strip.columns.end;
   }
   BV_CHECK(done == width);
 }

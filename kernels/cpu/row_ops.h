@@ -56,9 +56,9 @@ std::vector<double> RopeFrequencies(double theta, int32_t head_dim);
 void RopeHead(std::span<const uint16_t> head, std::span<const float> cos,
               std::span<const float> sin, DType dtype, float* out);
 
-// One row of an all-reduce. `slices` are those of the whole message (AllReducePlan), `begin` is
-// the row's first element in it, and ranks[r] is rank r's row of `width` words.
-void AllReduceRow(std::span<const OrderStrip> slices, int64_t begin, int64_t width,
+// One row of an all-reduce: `strips` are the row's own (StripsOfAllReduceRow) and cover its `width`
+// columns; ranks[r] is rank r's row of words.
+void AllReduceRow(std::span<const OrderStrip> strips, int64_t width,
                   const std::vector<const uint16_t*>& ranks, DType dtype, float* out);
 
 }  // namespace batchvar

@@ -37,7 +37,8 @@ const char* TypesOf(DType dtype) {
   switch (dtype) {
     case DType::kBf16: return "TST";
     case DType::kFp16: return "HSH";
-    case DType::kFp32: return nullptr;
+    case DType::kFp32:
+    case DType::kFp8E4m3: return nullptr;
   }
   return nullptr;
 }

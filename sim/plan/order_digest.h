@@ -30,9 +30,8 @@ Digest ClassOfPlan(const GemmPlan& plan);
 // The slice of the map that row `row` of the output sees. Equal to ClassOfPlan when the plan is
 // uniform.
 Digest ClassOfRow(const GemmPlan& plan, int64_t row);
-
-// What row `row` of the output is made of: its columns ascending, each strip with its order,
-// neighbours with equal orders joined. An executor of that row walks it.
+// That slice itself: ascending columns without gaps, equal neighbours merged. An executor of the
+// row walks it.
 std::vector<OrderStrip> StripsOfRow(const GemmPlan& plan, int64_t row);
 
 // One row whose columns (ascending, without gaps) have these orders; equal neighbours are merged,

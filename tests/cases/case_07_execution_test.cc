@@ -28,7 +28,7 @@ std::vector<float> SumFrom(int32_t ranks, int32_t first, Combine combine) {
   for (const auto& value : values) pointers.push_back(value.data());
   std::vector<float> out(kWidth);
   const std::vector<OrderStrip> strips = {{{0, kWidth}, order}};
-  AllReduceRow(strips, 0, kWidth, pointers, DType::kBf16, out.data());
+  AllReduceRow(strips, kWidth, pointers, DType::kBf16, out.data());
   return out;
 }
 

@@ -53,7 +53,7 @@ std::vector<float> ReducedAt(AllReducePolicyKind kind, int64_t row) {
   }
   for (const auto& value : values) ranks.push_back(value.data());
   std::vector<float> out(kN);
-  AllReduceRow(plan.slices, row * kN, kN, ranks, DType::kBf16, out.data());
+  AllReduceRow(StripsOfAllReduceRow(plan, message, row), kN, ranks, DType::kBf16, out.data());
   return out;
 }
 

@@ -115,7 +115,7 @@ std::vector<float> Reduced(AllReducePolicyKind kind, int32_t ranks, int64_t rows
   std::vector<const uint16_t*> pointers;
   for (const auto& value : values) pointers.push_back(value.data());
   std::vector<float> out(kRow);
-  AllReduceRow(plan.slices, row * kRow, kRow, pointers, DType::kBf16, out.data());
+  AllReduceRow(StripsOfAllReduceRow(plan, message, row), kRow, pointers, DType::kBf16, out.data());
   return out;
 }
 

@@ -1,5 +1,4 @@
 // `batchvar execute norm|allreduce`: one row of a step under two plans.
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -89,19 +88,6 @@ struct AllReduceSide {
   nlohmann::ordered_json plan;
 };
 
-// The row's own stretch of the message's slices, columns counted from its begin.
-RowOrders RowOfMessage(const AllReducePlan& plan, const AllReduceMessage& message, int64_t row) {
-  RowOrders orders;
-  const int64_t begin = row * message.width, end = begin + message.width;
-  for (const OrderStrip& slice : plan.slices) {
-    const int64_t first = std::max(slice.columns.begin, begin);
-    const int64_t last = std::min(slice.columns.end, end);
-    if (first < last) orders.strips.push_back({{first - begin, last - begin}, slice.order});
-  }
-  orders.klass = ClassOfAllReduceRow(plan, message, row);
-  return orders;
-}
-
 absl::StatusOr<AllReduceSide> AllReduceSideOf(const SideFlags& side, const std::string& prefix,
                                               int64_t width, int64_t ranks, DType dtype) {
   if (absl::Status status = CheckRows(side, prefix); !status.ok()) return status;
@@ -113,7 +99,8 @@ absl::StatusOr<AllReduceSide> AllReduceSideOf(const SideFlags& side, const std::
   const AllReducePlan plan = PlanAllReduce(spec->allreduce, message, *device);
   const int64_t row = side.row.value_or(0);
   AllReduceSide result;
-  result.orders = RowOfMessage(plan, message, row);
+  result.orders = {StripsOfAllReduceRow(plan, message, row),
+                   ClassOfAllReduceRow(plan, message, row)};
   const char* algorithm = PolicyName(plan.algorithm);
   result.words = absl::StrCat(PolicyName(spec->allreduce.kind), " (", plan.reason, "), ", ranks,
                               " ranks, M = ", *side.m, ", row ", row);
