@@ -16,6 +16,7 @@ void AddClassesCommand(CLI::App* app, ExitCode* exit_code);
 void AddTraceCommand(CLI::App* app, ExitCode* exit_code);
 void AddSweepCommand(CLI::App* app, ExitCode* exit_code);
 void AddConfigCommand(CLI::App* app, ExitCode* exit_code);
+void AddRevealCommand(CLI::App* app, ExitCode* exit_code);
 
 }  // namespace batchvar
 
