@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -151,6 +152,10 @@ std::vector<const SummationTree*> SerialTerms(const SummationTree& tree) {
   }
   terms.push_back(node);
   std::reverse(terms.begin(), terms.end());
+  // The first addition has no first term.
+  if (terms.size() > 1 && SmallestLeaf(*terms[1]) < SmallestLeaf(*terms[0])) {
+    std::swap(terms[0], terms[1]);
+  }
   return terms;
 }
 
