@@ -4,69 +4,14 @@
 #include <algorithm>
 #include <memory>
 
-#include "sim/base/rng.h"
 #include "sim/base/time.h"
 #include "sim/plan/gemm_policy.h"
-#include "sim/plan/gemm_table.h"
 #include "sim/plan/order_digest.h"
 #include "tests/plan/devices.h"
+#include "tests/plan/random_policy.h"
 
 namespace batchvar {
 namespace {
-
-class RandomPolicy {
- public:
-  explicit RandomPolicy(uint64_t seed) : random_(seed, "test.policies") {}
-
-  int64_t Pick(int64_t most) {
-    return static_cast<int64_t>(random_.NextBelow(static_cast<uint64_t>(most))) + 1;
-  }
-  int32_t Small(int64_t most) { return static_cast<int32_t>(Pick(most)); }
-
-  GemmShape Shape() { return {Pick(600), Pick(9000), Pick(9000), DType::kBf16}; }
-
-  GemmPolicySpec Spec(GemmPolicyKind kind, const GemmShape& shape) {
-    GemmPolicySpec spec = DefaultGemmPolicy(kind);
-    spec.tile_m = Small(256);
-    spec.tile_n = Small(256);
-    spec.tile_k = Small(128);
-    spec.k_min = Small(512);
-    spec.max_split = Small(64);
-    spec.split_k = Small(12) - 1;
-    spec.split_k_mode = Small(2) == 1 ? SplitKMode::kSerial : SplitKMode::kParallel;
-    spec.generation = Small(2) + 1;
-    spec.occupancy = Small(3);
-    spec.cluster_m = Small(2);
-    spec.cluster_n = Small(2);
-    spec.max_swizzle = 1 << (Small(4) - 1);
-    spec.splits = Small(3) == 1 ? Small(9) : 1;
-    spec.stream_k_mode = spec.generation == 3 && spec.splits == 1 && Small(2) == 1
-                             ? StreamKMode::kStreamK
-                             : StreamKMode::kHeuristic;
-    spec.m_max = Small(300);
-    spec.lanes = 1 << Small(6);
-    spec.vector_width = Small(8);
-    spec.variant = static_cast<InvariantVariant>(Small(4) - 1);
-    if (kind == GemmPolicyKind::kTable || kind == GemmPolicyKind::kNvHeuristics) {
-      GemmTableRow row;
-      row.tile = {spec.tile_m, spec.tile_n, spec.tile_k};
-      row.split_k = static_cast<int32_t>(std::min(Pick(9), CeilDiv(shape.k, row.tile.k)));
-      row.slice_k = Small(2);
-      auto table = std::make_shared<GemmTable>(PolicySource{});
-      table->Add("test", shape, row);
-      spec.table = table;
-    }
-    return spec;
-  }
-
- private:
-  RandomStream random_;
-};
-
-constexpr GemmPolicyKind kKinds[] = {
-    GemmPolicyKind::kTextbook, GemmPolicyKind::kBatchInvariant, GemmPolicyKind::kCutlassSplitK,
-    GemmPolicyKind::kStreamK,  GemmPolicyKind::kDeepGemm,       GemmPolicyKind::kGemv,
-    GemmPolicyKind::kTable,    GemmPolicyKind::kNvHeuristics};
 
 void CheckOrders(const GemmPlan& plan) {
   size_t most = 0;
@@ -106,7 +51,7 @@ void CheckDecision(const GemmPlan& plan, const GemmDecision& again) {
 TEST(GemmPolicies, EveryPolicyCoversEveryTileOnce) {
   RandomPolicy random(61);
   for (int i = 0; i < 4000; ++i) {
-    const GemmPolicyKind kind = kKinds[i % std::size(kKinds)];
+    const GemmPolicyKind kind = kGemmPolicyKinds[i % std::size(kGemmPolicyKinds)];
     const GemmShape shape = random.Shape();
     const auto policy = MakeGemmPolicy(random.Spec(kind, shape));
     const DeviceSpec device = Device(random.Small(196) + 4, random.Small(2) == 1 ? 90 : 100);
@@ -152,7 +97,7 @@ TEST(GemmPolicies, NamesAreThoseOfTheFiles) {
   EXPECT_STREQ(VariantName(InvariantVariant::kFreeTile), "free_tile");
   EXPECT_STREQ(LayoutName(TableLayout::kTn), "tn");
   EXPECT_STREQ(BackendName(NvBackend::kCutlass3), "cutlass3");
-  for (const GemmPolicyKind kind : kKinds) {
+  for (const GemmPolicyKind kind : kGemmPolicyKinds) {
     EXPECT_STREQ(MakeGemmPolicy(DefaultGemmPolicy(kind))->name(), PolicyName(kind));
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles the rooms that the page will run (base, numerics, shape, plan) for wasm32-wasi: every
-# source, every header on its own, and one reactor module out of all of them.
+# Compiles the rooms that the page will run (base, numerics, shape, plan, divergence) for
+# wasm32-wasi: every source, every header on its own, and one reactor module out of all of them.
 #
 #   compile_rooms.sh PROJECT_ROOT OUTPUT_DIR
 #
@@ -53,7 +53,8 @@ export -f compile_one
 
 rm -rf "$out/rooms"
 mkdir -p "$out/rooms"
-files=$(find "$root"/sim/{base,numerics,shape,plan} -name '*.cc' -o -name '*.h' | LC_ALL=C sort)
+rooms=("$root"/sim/{base,numerics,shape,plan,divergence})
+files=$(find "${rooms[@]}" -name '*.cc' -o -name '*.h' | LC_ALL=C sort)
 xargs -d '\n' -P 2 -I {} bash -euo pipefail -c 'compile_one "$1"' _ {} <<< "$files"
 
 objects=("$out"/rooms/*.o)

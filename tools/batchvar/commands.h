@@ -17,6 +17,7 @@ void AddExecuteCommand(CLI::App* app, ExitCode* exit_code);
 void AddTraceCommand(CLI::App* app, ExitCode* exit_code);
 void AddSweepCommand(CLI::App* app, ExitCode* exit_code);
 void AddConfigCommand(CLI::App* app, ExitCode* exit_code);
+void AddRevealCommand(CLI::App* app, ExitCode* exit_code);
 
 }  // namespace batchvar
 

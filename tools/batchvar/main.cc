@@ -47,6 +47,7 @@ int Main(int argc, char** argv) {
   AddTraceCommand(&app, &exit_code);
   AddSweepCommand(&app, &exit_code);
   AddConfigCommand(&app, &exit_code);
+  AddRevealCommand(&app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {

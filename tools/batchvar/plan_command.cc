@@ -1,195 +1,40 @@
 // `batchvar plan gemm|attention`: how one op would be cut on a device, and why.
-#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "sim/config/load_experiment.h"
-#include "sim/io/gemm_table.h"
 #include "sim/plan/attention_policy.h"
 #include "sim/plan/gemm_policy.h"
 #include "sim/report/plan_json.h"
 #include "sim/report/plan_text.h"
 #include "tools/batchvar/commands.h"
 #include "tools/batchvar/flag_checks.h"
+#include "tools/batchvar/plan_flags.h"
 #include "tools/batchvar/terminal.h"
 
 namespace batchvar {
 namespace {
 
-constexpr int64_t kMaxHeads = 65536;
-
-// A flag's text as typed; kept apart from the specs so that "not given" differs from 0.
-struct TargetFlags {
-  std::string device;
-  std::string policy = "textbook";
-  std::string dtype = "bf16";
-  std::optional<int64_t> sm_count;
-  bool json = false;
-};
-
-struct GemmFlags {
-  TargetFlags target;
-  int64_t m = 0;
-  int64_t n = 0;
-  int64_t k = 0;
-  std::optional<int64_t> tile_m, tile_n, tile_k, max_split, k_min;
-};
-
-struct AttentionFlags {
-  TargetFlags target;
-  std::vector<int64_t> kv_lens;
-  std::vector<int64_t> q_lens = {1};
-  int64_t q_heads = 0;
-  int64_t kv_heads = 0;
-  int64_t head_dim = 0;
-  int64_t shared_prefix = 0;
-  std::optional<int64_t> num_splits, page_size, split_size, fixed_split_size;
-  bool cuda_graph = false;
-};
-
-void AddTargetFlags(CLI::App* verb, TargetFlags* flags) {
-  verb->add_option("--device", flags->device, "Device: a name in configs/devices or a file")
-      ->required();
-  verb->add_option("--policy", flags->policy,
-                   "Decomposition policy, or a map such as {name: stream_k, generation: 2}: "
-                   "docs/policies.md")
-      ->capture_default_str();
-  verb->add_option("--dtype", flags->dtype, "bf16 or fp16")->capture_default_str();
-  verb->add_option("--sm-count", flags->sm_count, "Plan for this many SMs instead of the device's");
-  verb->add_flag("--json", flags->json, "Print one JSON object");
-}
-
-// `Kind` is the enum of one kind of op.
-template <typename Kind>
-absl::StatusOr<Kind> PolicyNamed(const std::string& name, const std::vector<Kind>& kinds) {
-  std::vector<std::string> known;
-  for (const Kind kind : kinds) {
-    if (name == PolicyName(kind)) return kind;
-    known.emplace_back(PolicyName(kind));
-  }
-  return UnknownName("--policy", name, known);
-}
-
-absl::StatusOr<GemmPolicySpec> GemmSpecOf(const GemmFlags& flags) {
-  std::vector<std::pair<std::string, std::string>> keys;
-  const auto add = [&](const char* key, const std::optional<int64_t>& given) {
-    if (given.has_value()) keys.emplace_back(key, std::to_string(*given));
-  };
-  add("tile_m", flags.tile_m);
-  add("tile_n", flags.tile_n);
-  add("tile_k", flags.tile_k);
-  add("max_split", flags.max_split);
-  add("k_min", flags.k_min);
-  absl::StatusOr<GemmPolicySpec> spec = LoadGemmPolicy(flags.target.policy, keys, "--policy");
-  if (!spec.ok()) return spec.status();
-  if (absl::Status tables = LoadGemmTables(&*spec); !tables.ok()) return tables;
-  return spec;
-}
-
-absl::Status RunGemm(const GemmFlags& flags) {
+absl::Status RunGemm(const GemmFlags& flags, int64_t m) {
   for (const auto& [flag, value] :
-       {std::pair("--m", flags.m), std::pair("--n", flags.n), std::pair("--k", flags.k)}) {
+       {std::pair("--m", m), std::pair("--n", flags.n), std::pair("--k", flags.k)}) {
     if (absl::Status status = InRange(flag, value); !status.ok()) return status;
   }
   const auto spec = GemmSpecOf(flags);
   if (!spec.ok()) return spec.status();
   const auto dtype = DTypeNamed(flags.target.dtype);
   if (!dtype.ok()) return dtype.status();
-  const auto device = DeviceNamed(flags.target.device, flags.target.sm_count);
+  const auto device = DeviceOf(flags.target);
   if (!device.ok()) return device.status();
   const std::unique_ptr<GemmPolicy> policy = MakeGemmPolicy(*spec);
-  const GemmShape shape{flags.m, flags.n, flags.k, *dtype};
+  const GemmShape shape{m, flags.n, flags.k, *dtype};
   const std::string missing = policy->Missing(shape, *device);
   if (!missing.empty()) return FlagError("--policy", missing);
   const GemmPlan plan = policy->PlanWithWords(shape, *device);
   PrintData(flags.target.json ? JsonLine(GemmPlanJson(plan)) : GemmPlanText(plan));
   return absl::OkStatus();
-}
-
-absl::StatusOr<AttentionHeads> HeadsOf(const AttentionFlags& flags) {
-  for (const auto& [flag, value] :
-       {std::pair("--q-heads", flags.q_heads), std::pair("--kv-heads", flags.kv_heads),
-        std::pair("--head-dim", flags.head_dim)}) {
-    if (absl::Status status = InRange(flag, value, kMaxHeads); !status.ok()) return status;
-  }
-  if (flags.q_heads % flags.kv_heads != 0) {
-    return FlagError("--kv-heads",
-                     absl::StrCat(flags.kv_heads, " does not divide --q-heads ", flags.q_heads));
-  }
-  const auto dtype = DTypeNamed(flags.target.dtype);
-  if (!dtype.ok()) return dtype.status();
-  return AttentionHeads{static_cast<int32_t>(flags.q_heads), static_cast<int32_t>(flags.kv_heads),
-                        static_cast<int32_t>(flags.head_dim), *dtype};
-}
-
-absl::StatusOr<std::vector<AttentionRequest>> StepOf(const AttentionFlags& flags) {
-  if (flags.q_lens.size() != 1 && flags.q_lens.size() != flags.kv_lens.size()) {
-    return FlagError("--q-len", absl::StrCat("give one value or as many as --kv-len (",
-                                             flags.kv_lens.size(), "), not ", flags.q_lens.size()));
-  }
-  std::vector<AttentionRequest> step;
-  for (size_t i = 0; i < flags.kv_lens.size(); ++i) {
-    const int64_t q_len = flags.q_lens[flags.q_lens.size() == 1 ? 0 : i];
-    if (absl::Status status = InRange("--kv-len", flags.kv_lens[i]); !status.ok()) return status;
-    if (absl::Status status = InRange("--q-len", q_len); !status.ok()) return status;
-    if (q_len > flags.kv_lens[i]) {
-      return FlagError("--q-len",
-                       absl::StrCat(q_len, " is more than its --kv-len ", flags.kv_lens[i],
-                                    ", which counts the step's own tokens"));
-    }
-    step.push_back({q_len, flags.kv_lens[i], flags.shared_prefix});
-  }
-  return step;
-}
-
-absl::StatusOr<AttentionPolicySpec> AttentionSpecOf(const AttentionFlags& flags) {
-  const auto kind = PolicyNamed(flags.target.policy, AllAttentionPolicies());
-  if (!kind.ok()) return kind.status();
-  AttentionPolicySpec spec;
-  spec.kind = *kind;
-  const auto check_used = [&spec](const char* flag, const std::string& key) {
-    const std::vector<std::string>& keys = AttentionPolicyKeys(spec.kind);
-    if (std::find(keys.begin(), keys.end(), key) != keys.end()) return absl::OkStatus();
-    return FlagError(flag, absl::StrCat("policy ", PolicyName(spec.kind), " does not use it"));
-  };
-  struct Key {
-    const char* flag;
-    const char* name;
-    const std::optional<int64_t>& given;
-    int32_t* key;
-  };
-  for (const Key& key : {Key{"--num-splits", "num_splits", flags.num_splits, &spec.num_splits},
-                         Key{"--page-size", "page_size", flags.page_size, &spec.page_size},
-                         Key{"--split-size", "split_size", flags.split_size, &spec.split_size},
-                         Key{"--fixed-split-size", "fixed_split_size", flags.fixed_split_size,
-                             &spec.fixed_split_size}}) {
-    if (!key.given.has_value()) continue;
-    if (absl::Status status = check_used(key.flag, key.name); !status.ok()) return status;
-    if (absl::Status status = InRange(key.flag, *key.given); !status.ok()) return status;
-    *key.key = static_cast<int32_t>(*key.given);
-  }
-  if (flags.cuda_graph) {
-    if (absl::Status status = check_used("--cuda-graph", "cuda_graph"); !status.ok()) return status;
-    spec.cuda_graph = true;
-  }
-  if (flags.shared_prefix != 0) {
-    if (spec.kind != AttentionPolicyKind::kCascade) {
-      return FlagError("--shared-prefix",
-                       absl::StrCat("policy ", PolicyName(spec.kind), " does not use it"));
-    }
-    if (absl::Status status = InRange("--shared-prefix", flags.shared_prefix); !status.ok()) {
-      return status;
-    }
-  }
-  return spec;
 }
 
 absl::Status RunAttention(const AttentionFlags& flags) {
@@ -199,7 +44,7 @@ absl::Status RunAttention(const AttentionFlags& flags) {
   if (!heads.ok()) return heads.status();
   const auto spec = AttentionSpecOf(flags);
   if (!spec.ok()) return spec.status();
-  const auto device = DeviceNamed(flags.target.device, flags.target.sm_count);
+  const auto device = DeviceOf(flags.target);
   if (!device.ok()) return device.status();
   const auto policy = MakeAttentionPolicy(*spec);
   PrintData(flags.target.json ? JsonLine(AttentionPlanJson(*policy, *step, *heads, *device))
@@ -210,17 +55,12 @@ absl::Status RunAttention(const AttentionFlags& flags) {
 void AddGemm(CLI::App* plan, ExitCode* exit_code) {
   CLI::App* verb = plan->add_subcommand("gemm", "Y[M,N] = X[M,K] W[K,N]: tiles, split-K, class");
   const auto flags = std::make_shared<GemmFlags>();
-  verb->add_option("--m", flags->m, "Rows: the step's tokens after padding")->required();
-  verb->add_option("--n", flags->n, "Output features")->required();
-  verb->add_option("--k", flags->k, "Summed features")->required();
-  AddTargetFlags(verb, &flags->target);
-  verb->add_option("--tile-m", flags->tile_m, "Tile rows; default: the policy's own");
-  verb->add_option("--tile-n", flags->tile_n, "Tile columns; default: the policy's own");
-  verb->add_option("--tile-k", flags->tile_k, "K of one step of a tile; default: the policy's own");
-  verb->add_option("--max-split", flags->max_split, "textbook: most pieces of K (32)");
-  verb->add_option("--k-min", flags->k_min, "textbook: shortest piece of K on average (256)");
-  verb->callback([flags, exit_code] {
-    const absl::Status status = RunGemm(*flags);
+  const auto m = std::make_shared<int64_t>(0);
+  verb->add_option("--m", *m, "Rows: the step's tokens after padding")->required();
+  AddGemmFlags(verb, flags.get());
+  AddTargetFlags(verb, DeviceFlag::kRequired, &flags->target);
+  verb->callback([flags, m, exit_code] {
+    const absl::Status status = RunGemm(*flags, *m);
     if (!status.ok()) *exit_code = ReportError(status, flags->target.json);
   });
 }
@@ -228,27 +68,8 @@ void AddGemm(CLI::App* plan, ExitCode* exit_code) {
 void AddAttention(CLI::App* plan, ExitCode* exit_code) {
   CLI::App* verb = plan->add_subcommand("attention", "KV splits of every request of one step");
   const auto flags = std::make_shared<AttentionFlags>();
-  verb->add_option("--kv-len", flags->kv_lens, "KV positions each request reads, its own included")
-      ->delimiter(',')
-      ->required();
-  verb->add_option("--q-len", flags->q_lens, "Query tokens, one for all or one a request (1)")
-      ->delimiter(',');
-  verb->add_option("--q-heads", flags->q_heads, "Query heads on this rank")->required();
-  verb->add_option("--kv-heads", flags->kv_heads, "KV heads on this rank")->required();
-  verb->add_option("--head-dim", flags->head_dim, "Elements of a head")->required();
-  verb->add_option("--num-splits", flags->num_splits,
-                   "fa2, fa3, cascade: this many splits instead of the heuristic's");
-  verb->add_option("--page-size", flags->page_size,
-                   "fa3, flashinfer, paged_v1_v2, cascade: KV positions of a page (16)");
-  verb->add_option("--split-size", flags->split_size,
-                   "batch_invariant: KV positions of a split (2048)");
-  verb->add_option("--fixed-split-size", flags->fixed_split_size,
-                   "flashinfer: KV positions of a decode's chunk; default: searched for");
-  verb->add_option("--shared-prefix", flags->shared_prefix,
-                   "cascade: leading KV positions that all requests share");
-  verb->add_flag("--cuda-graph", flags->cuda_graph,
-                 "flashinfer, vllm_triton: the step runs from a captured graph");
-  AddTargetFlags(verb, &flags->target);
+  AddAttentionFlags(verb, flags.get());
+  AddTargetFlags(verb, DeviceFlag::kRequired, &flags->target);
   verb->callback([flags, exit_code] {
     const absl::Status status = RunAttention(*flags);
     if (!status.ok()) *exit_code = ReportError(status, flags->target.json);
