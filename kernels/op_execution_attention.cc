@@ -79,6 +79,7 @@ FloatFault ExecuteAttentionTwice(const AttentionData& data, const Order& a, cons
                                  const ExecutorChoice& executor, Execution* execution) {
   BV_CHECK(CoversOnce(a, data.kv_len) && CoversOnce(b, data.kv_len));
   execution->op = "attention";
+  execution->extent = data.kv_len;
   TwoResults results;
   for (auto [order, out] : {std::pair(&a, &results.a), std::pair(&b, &results.b)}) {
     const FloatFault fault = RunAttention(data, *order, executor, out, &execution->fallbacks);

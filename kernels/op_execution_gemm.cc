@@ -64,6 +64,7 @@ FloatFault ExecuteGemmTwice(const GemmData& data, const RowOrders& a, const RowO
                             const ExecutorChoice& executor, Execution* execution) {
   BV_CHECK(std::ssize(data.x) == data.rows * data.k && std::ssize(data.w) == data.columns * data.k);
   execution->op = "gemm";
+  execution->extent = data.k;
   const PackedMatrix weights = PackedMatrix::Pack(data.w.data(), data.columns, data.k, data.dtype);
   TwoResults results;
   for (auto [orders, out] : {std::pair(&a, &results.a), std::pair(&b, &results.b)}) {

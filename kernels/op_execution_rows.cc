@@ -61,6 +61,7 @@ FloatFault ExecuteNormTwice(const NormData& data, const Order& a, const Order& b
                             const ExecutorChoice& executor, Execution* execution) {
   if (const FloatFault fault = FindFloatFault(); fault != FloatFault::kNone) return fault;
   execution->op = "norm";
+  execution->extent = data.width;
   TwoResults results;
   RunNorm(data, a, &results.a);
   RunNorm(data, b, &results.b);
@@ -104,6 +105,7 @@ FloatFault ExecuteAllReduceTwice(const AllReduceData& data, const RowOrders& a, 
   if (const FloatFault fault = FindFloatFault(); fault != FloatFault::kNone) return fault;
   BV_CHECK(std::ssize(data.values) == data.ranks);
   execution->op = "allreduce";
+  execution->extent = data.ranks;
   TwoResults results;
   RunAllReduce(data, a, &results.a);
   RunAllReduce(data, b, &results.b);

@@ -39,6 +39,7 @@ struct Execution {
   DType output = DType::kBf16;
   int64_t rows = 0;     // executed: rows of data, each under the same two orders
   int64_t columns = 0;  // results of a row that were executed
+  int64_t extent = 0;   // terms of a sum: K, KV positions, the row's width, ranks
   BitsDifference difference;
   // The first output that differs after rounding, else the first whose fp32 bits differ, else 0.
   int64_t example_row = 0;

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "sim/divergence/order_tree.h"
+#include "sim/divergence/probe_terms.h"
 #include "sim/numerics/float_bits.h"
 #include "sim/plan/plan_words.h"
+#include "sim/report/tree_outline.h"
 
 namespace batchvar {
 namespace {
@@ -20,6 +24,35 @@ std::string ValueText(float value) {
 
 std::string RangeText(const Range& range) {
   return absl::StrFormat("[%d, %d)", range.begin, range.end);
+}
+
+constexpr int64_t kTermsOutlined = 4096;
+
+// All terms of the sum, or places spread over it where there are too many to walk.
+std::vector<int64_t> PlacesOf(int64_t extent) {
+  if (extent > kTermsOutlined) return ProbePlaces(extent, kMaxProbeTerms);
+  std::vector<int64_t> places(extent);
+  std::iota(places.begin(), places.end(), int64_t{0});
+  return places;
+}
+
+std::string OutlineText(const Execution& execution, const Order& order) {
+  const std::vector<int64_t> places = PlacesOf(execution.extent);
+  SummationTree tree;
+  if (execution.op == "gemm") {
+    tree = TreeOfDot(order, places);
+  } else if (execution.op == "attention") {
+    tree = TreeOfAttention(order, places);
+  } else if (execution.op == "norm") {
+    tree = TreeOfRow(order, execution.extent, execution.output, places);
+  } else {
+    tree = TreeOfRanks(order);
+  }
+  std::string text;
+  for (const std::string& line : TreeOutline(tree, places)) {
+    absl::StrAppend(&text, "     ", line, "\n");
+  }
+  return text;
 }
 
 std::string SideText(const char* name, const std::string& words, const ExecutionSide& side,
@@ -39,6 +72,14 @@ std::string SideText(const char* name, const std::string& words, const Execution
   absl::StrAppendFormat(&text, "     %-16s %s\n", DTypeName(output),
                         ValueText(side.example.result));
   return text;
+}
+
+// What the ranges of an op's partial sums count.
+std::string PartialWords(const std::string& op) {
+  if (op == "gemm") return "each piece of K summed alone";
+  if (op == "attention") return "each piece of KV as a result of its own";
+  if (op == "norm") return "squares summed by the threads of each warp";
+  return "what each rank has";
 }
 
 std::string ShareText(int64_t part, int64_t whole) {
@@ -67,10 +108,15 @@ std::string ExecutionText(const Execution& execution, const std::string& words_a
     absl::StrAppend(&text, "guard    ", ShareText(execution.fallbacks, execution.fused_sums),
                     " fused sums were redone by the scalar reference\n");
   }
-  absl::StrAppendFormat(&text, "\nexample  row %d, column %d; exactly %.12g\n",
-                        execution.example_row, execution.example_column, execution.exact);
+  absl::StrAppendFormat(&text, "\nexample  row %d, column %d; exactly %.12g; %s\n",
+                        execution.example_row, execution.example_column, execution.exact,
+                        PartialWords(execution.op));
   absl::StrAppend(&text, SideText("a", words_a, execution.a, execution.output));
   absl::StrAppend(&text, SideText("b", words_b, execution.b, execution.output));
+  absl::StrAppend(
+      &text, "\ntrees    (0..15) is one rounding over 16 terms, to: and so on, ->: then added\n");
+  absl::StrAppend(&text, "  a\n", OutlineText(execution, execution.a.order));
+  absl::StrAppend(&text, "  b\n", OutlineText(execution, execution.b.order));
   return text;
 }
 

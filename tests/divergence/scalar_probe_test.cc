@@ -33,7 +33,7 @@ TEST(ScalarProbe, EveryGemmPolicyIsExecutedAsPlanned) {
   RandomPolicy random(17);
   std::set<Combine> combines;
   for (int i = 0; i < 140; ++i) {
-    const GemmPolicyKind kind = kGemmPolicyKinds[i % 7];
+    const GemmPolicyKind kind = kGemmPolicyKinds[i % std::size(kGemmPolicyKinds)];
     GemmShape shape = random.Shape(80, 700);
     if (i % 2 == 0) shape.dtype = DType::kFp16;
     const auto policy = MakeGemmPolicy(random.Spec(kind, shape));
