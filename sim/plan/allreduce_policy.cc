@@ -227,6 +227,11 @@ AllReducePlan PlanAllReduce(const AllReducePolicySpec& spec, const AllReduceMess
 
 Digest ClassOfAllReduceRow(const AllReducePlan& plan, const AllReduceMessage& message,
                            int64_t row) {
+  return ClassOfStrips(StripsOfAllReduceRow(plan, message, row));
+}
+
+std::vector<OrderStrip> StripsOfAllReduceRow(const AllReducePlan& plan,
+                                             const AllReduceMessage& message, int64_t row) {
   BV_CHECK(row >= 0 && row < message.rows);
   const int64_t begin = (plan.period_rows > 0 ? row % plan.period_rows : row) * message.width;
   std::vector<OrderStrip> strips;
@@ -235,7 +240,7 @@ Digest ClassOfAllReduceRow(const AllReducePlan& plan, const AllReduceMessage& me
     const int64_t to = std::min(slice.columns.end, begin + message.width);
     if (from < to) strips.push_back({{from - begin, to - begin}, slice.order});
   }
-  return ClassOfStrips(strips);
+  return strips;
 }
 
 int32_t VllmCustomStage(int32_t ranks, int64_t bytes) {

@@ -48,6 +48,9 @@ AllReducePlan PlanAllReduce(const AllReducePolicySpec& spec, const AllReduceMess
                             const DeviceSpec& device);
 // The class of row `row`: its own stretch of the slices, whatever its place in the message.
 Digest ClassOfAllReduceRow(const AllReducePlan& plan, const AllReduceMessage& message, int64_t row);
+// That stretch, counted from the row's first column.
+std::vector<OrderStrip> StripsOfAllReduceRow(const AllReducePlan& plan,
+                                             const AllReduceMessage& message, int64_t row);
 PolicySource AllReduceSource(const AllReducePolicySpec& spec);
 
 // 1 or 2: the kernel of vLLM's custom all-reduce on a full NVLink mesh.

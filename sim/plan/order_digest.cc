@@ -85,6 +85,15 @@ std::vector<Strip> MergedStrips(const std::vector<Strip>& strips, int64_t tile_n
   return merged;
 }
 
+std::vector<Strip> MergedStripsOfRow(const GemmPlan& plan, int64_t row) {
+  BV_CHECK(row >= 0 && row < plan.shape.m);
+  const Tile& tile = plan.decision.tile;
+  std::vector<Strip> strips =
+      MergedStrips(StripsAt(plan.tiles, row / tile.m), tile.n, plan.shape.n);
+  BV_CHECK(!strips.empty());
+  return strips;
+}
+
 bool SameStrips(const std::vector<Strip>& a, const std::vector<Strip>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const Strip& x, const Strip& y) { return x.SameAs(y); });
@@ -143,13 +152,17 @@ Digest ClassOfPlan(const GemmPlan& plan) {
 }
 
 Digest ClassOfRow(const GemmPlan& plan, int64_t row) {
-  BV_CHECK(row >= 0 && row < plan.shape.m);
-  const Tile& tile = plan.decision.tile;
-  std::vector<Strip> strips =
-      MergedStrips(StripsAt(plan.tiles, row / tile.m), tile.n, plan.shape.n);
-  BV_CHECK(!strips.empty());
+  std::vector<Strip> strips = MergedStripsOfRow(plan, row);
   if (strips.size() == 1) return ClassOfOrder(*strips.front().order);
   return DigestOfBands({{{0, 1}, std::move(strips)}});
+}
+
+std::vector<OrderStrip> StripsOfRow(const GemmPlan& plan, int64_t row) {
+  std::vector<OrderStrip> strips;
+  for (const Strip& strip : MergedStripsOfRow(plan, row)) {
+    strips.push_back({strip.columns, *strip.order});
+  }
+  return strips;
 }
 
 Digest ClassOfStrips(const std::vector<OrderStrip>& strips) {

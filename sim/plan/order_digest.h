@@ -30,6 +30,8 @@ Digest ClassOfPlan(const GemmPlan& plan);
 // The slice of the map that row `row` of the output sees. Equal to ClassOfPlan when the plan is
 // uniform.
 Digest ClassOfRow(const GemmPlan& plan, int64_t row);
+// That slice itself: ascending columns without gaps, equal neighbours merged.
+std::vector<OrderStrip> StripsOfRow(const GemmPlan& plan, int64_t row);
 
 // One row whose columns (ascending, without gaps) have these orders; equal neighbours are merged,
 // and a row with one order has that order's class.

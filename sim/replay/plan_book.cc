@@ -47,9 +47,12 @@ OpPlan PlanBook::MakeGemm(const OpShape& shape, int64_t rows) const {
   return plan;
 }
 
+AllReduceMessage PlanBook::MessageOf(const OpShape& shape, int64_t rows) const {
+  return {rows, shape.allreduce_bytes_per_token / DTypeBytes(dtype_), dtype_, tp_};
+}
+
 OpPlan PlanBook::MakeAllReduce(const OpShape& shape, int64_t rows) const {
-  const int64_t width = shape.allreduce_bytes_per_token / DTypeBytes(dtype_);
-  AllReducePlan sum = PlanAllReduce(policies_.allreduce, {rows, width, dtype_, tp_}, device_);
+  AllReducePlan sum = PlanAllReduce(policies_.allreduce, MessageOf(shape, rows), device_);
   OpPlan plan;
   plan.rows = rows;
   plan.order = sum.slices.front().order;
@@ -98,10 +101,17 @@ const OpPlan* PlanBook::Find(size_t op, int64_t rows) const {
 Digest PlanBook::RowClass(size_t op, const OpPlan& plan, int64_t row) const {
   if (plan.by_tile != nullptr) return ClassOfRow(*plan.by_tile, row);
   if (plan.by_slice != nullptr) {
-    const int64_t width = ops_[op].allreduce_bytes_per_token / DTypeBytes(dtype_);
-    return ClassOfAllReduceRow(*plan.by_slice, {plan.rows, width, dtype_, tp_}, row);
+    return ClassOfAllReduceRow(*plan.by_slice, MessageOf(ops_[op], plan.rows), row);
   }
   return plan.klass;
+}
+
+std::vector<OrderStrip> PlanBook::RowStrips(size_t op, const OpPlan& plan, int64_t row) const {
+  if (plan.by_tile != nullptr) return StripsOfRow(*plan.by_tile, row);
+  const bool sums_ranks = KindOf(ops_[op].op) == OpKind::kAllReduce;
+  const AllReduceMessage message = MessageOf(ops_[op], plan.rows);
+  if (plan.by_slice != nullptr) return StripsOfAllReduceRow(*plan.by_slice, message, row);
+  return {{{0, sums_ranks ? message.width : ops_[op].n}, plan.order}};
 }
 
 std::vector<std::pair<size_t, int64_t>> PlanBook::Wanted(const std::vector<int64_t>& padded_m,

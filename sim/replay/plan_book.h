@@ -46,6 +46,9 @@ class PlanBook {
   const OpPlan* Find(size_t op, int64_t rows) const;
   // The class of row `row` of the op's output: plan.klass where it does not depend on the row.
   Digest RowClass(size_t op, const OpPlan& plan, int64_t row) const;
+  // The orders of that row, column range by column range, of a plan that DependsOnRow() or of
+  // another plan of the same op: one strip over all columns.
+  std::vector<OrderStrip> RowStrips(size_t op, const OpPlan& plan, int64_t row) const;
   // Why the GEMM policy has no plan for one of these row counts ("" when it has all). Only tables
   // can lack one; to be asked before PlanAll() and Lookup(), which CHECK it.
   std::string FirstMissing(const std::vector<int64_t>& padded_m,
@@ -73,6 +76,7 @@ class PlanBook {
   OpPlan Make(size_t op, int64_t rows) const;
   OpPlan MakeGemm(const OpShape& shape, int64_t rows) const;
   OpPlan MakeAllReduce(const OpShape& shape, int64_t rows) const;
+  AllReduceMessage MessageOf(const OpShape& shape, int64_t rows) const;
   // (op, M) of every op but attention, in order.
   std::vector<std::pair<size_t, int64_t>> Wanted(const std::vector<int64_t>& padded_m,
                                                  const std::vector<int64_t>& heads) const;

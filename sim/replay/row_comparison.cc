@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/check.h"
+#include "sim/plan/order_digest.h"
 
 namespace batchvar {
 namespace {
@@ -31,6 +32,30 @@ bool IsHeadOp(Op op) { return op == Op::kLmHead || op == Op::kArgmax; }
 bool ReachesHead(const HistoryEntry& entry, int64_t position) {
   if (entry.phase == Phase::kDecode) return true;
   return entry.phase == Phase::kLastChunk && position == entry.end() - 1;
+}
+
+// Both cover the same columns.
+std::vector<ColumnDifference> DifferingColumns(const std::vector<OrderStrip>& a,
+                                               const std::vector<OrderStrip>& b) {
+  BV_CHECK(!a.empty() && !b.empty() && a.back().columns.end == b.back().columns.end);
+  std::vector<ColumnDifference> differing;
+  int64_t begin = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const int64_t end = std::min(a[i].columns.end, b[j].columns.end);
+    if (a[i].order != b[j].order) {
+      const bool joins = !differing.empty() && differing.back().columns.end == begin &&
+                         differing.back().a == a[i].order && differing.back().b == b[j].order;
+      if (joins) {
+        differing.back().columns.end = end;
+      } else {
+        differing.push_back({{begin, end}, a[i].order, b[j].order});
+      }
+    }
+    begin = end;
+    if (a[i].columns.end == end) ++i;
+    if (b[j].columns.end == end) ++j;
+  }
+  return differing;
 }
 
 class Comparer {
@@ -73,7 +98,15 @@ class Comparer {
 
   RowSide OpSide(int side, size_t op, const HistoryEntry& entry, int64_t position) {
     const OpPlan& plan = PlanOf(side, op, entry);
-    return {entry, StepOf(entry, position), plan.rows, plan.order, plan.policy, plan.gemm.tile};
+    const int64_t row = RowOf(side, op, entry, position);
+    return {entry,
+            StepOf(entry, position),
+            plan.rows,
+            plan.order,
+            plan.policy,
+            plan.gemm.tile,
+            books_[side]->RowClass(op, plan, row),
+            row};
   }
 
   Order AttentionOrderAt(int side, const HistoryEntry& entry, int64_t position) const {
@@ -83,12 +116,26 @@ class Comparer {
   }
 
   RowSide AttentionSide(int side, const HistoryEntry& entry, int64_t position) {
-    return {entry,
-            StepOf(entry, position),
-            entry.num_requests,
-            AttentionOrderAt(side, entry, position),
-            books_[side]->attention().name(),
-            {}};
+    const Order order = AttentionOrderAt(side, entry, position);
+    return {
+        entry, StepOf(entry, position), entry.num_requests, order, books_[side]->attention().name(),
+        {},    ClassOfOrder(order)};
+  }
+
+  RowDifference OpDifference(int32_t pass, int64_t position, size_t op, const HistoryEntry& a,
+                             const HistoryEntry& b) {
+    RowDifference difference{
+        pass, position, op, OpSide(0, op, a, position), OpSide(1, op, b, position), {}, 0};
+    const OpPlan& plan_a = PlanOf(0, op, a);
+    const OpPlan& plan_b = PlanOf(1, op, b);
+    if (!plan_a.DependsOnRow() && !plan_b.DependsOnRow()) return difference;
+    const std::vector<OrderStrip> strips = books_[0]->RowStrips(op, plan_a, difference.a.row);
+    difference.columns =
+        DifferingColumns(strips, books_[1]->RowStrips(op, plan_b, difference.b.row));
+    difference.num_columns = strips.back().columns.end;
+    difference.a.order = difference.columns.front().a;
+    difference.b.order = difference.columns.front().b;
+    return difference;
   }
 
   // Where a class depends on the place in the batch, every token is compared by its own row.
@@ -106,7 +153,7 @@ class Comparer {
       }
       out_.by_op[op].differ += stride;
       if (out_.first.has_value()) continue;
-      out_.first = RowDifference{pass, p, op, OpSide(0, op, a, p), OpSide(1, op, b, p)};
+      out_.first = OpDifference(pass, p, op, a, b);
     }
   }
 
@@ -124,8 +171,8 @@ class Comparer {
     if (AttentionOrderAt(0, a, position) == AttentionOrderAt(1, b, position)) return;
     ++out_.by_op[op].differ;
     if (out_.first.has_value()) return;
-    out_.first = RowDifference{pass, position, op, AttentionSide(0, a, position),
-                               AttentionSide(1, b, position)};
+    out_.first = RowDifference{
+        pass, position, op, AttentionSide(0, a, position), AttentionSide(1, b, position), {}, 0};
   }
 
   PlanBook* books_[2];

@@ -23,7 +23,16 @@ struct RowSide {
   int64_t rows = 0;  // M of the op; attention: sequences in the step
   Order order;
   std::string policy;
-  Tile tile;  // GEMMs
+  Tile tile;        // GEMMs
+  Digest klass;     // of the row
+  int64_t row = 0;  // in the op's output; attention: not set
+};
+
+// Columns of a row that the two sides sum in two orders.
+struct ColumnDifference {
+  Range columns;
+  Order a;
+  Order b;
 };
 
 struct RowDifference {
@@ -32,6 +41,11 @@ struct RowDifference {
   size_t op = 0;         // index into the books' ops
   RowSide a;
   RowSide b;
+  // Set where an order depends on the column (stream-K, sliced all-reduces): where the sides
+  // differ, ascending, equal neighbours joined. The sides' orders are then those of the first of
+  // these.
+  std::vector<ColumnDifference> columns;
+  int64_t num_columns = 0;  // of the whole row
 };
 
 // Tokens of one pass that only one run computed: the other took them from the prefix cache, or was

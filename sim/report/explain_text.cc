@@ -1,10 +1,10 @@
 #include "sim/report/explain_text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "sim/plan/order_digest.h"
 #include "sim/report/number_text.h"
 
 namespace batchvar {
@@ -45,6 +45,28 @@ std::string CutsLine(const ExplainedRun& run) {
   return text + "\n";
 }
 
+// The row's place, and the columns that are summed otherwise: there an order depends on both.
+void AddColumns(const RowDifference& first, std::vector<std::vector<std::string>>* rows) {
+  constexpr size_t kShown = 4;
+  rows->push_back({"row of the op", std::to_string(first.a.row), std::to_string(first.b.row)});
+  int64_t differing = 0;
+  for (const ColumnDifference& range : first.columns) {
+    differing += range.columns.end - range.columns.begin;
+  }
+  const std::string of_all = absl::StrCat(differing, " of ", first.num_columns);
+  rows->push_back({"columns that differ", of_all, of_all});
+  for (size_t i = 0; i < std::min(kShown, first.columns.size()); ++i) {
+    const ColumnDifference& range = first.columns[i];
+    rows->push_back({absl::StrCat("[", range.columns.begin, ", ", range.columns.end, ") summed as"),
+                     PiecesInWords(range.a), PiecesInWords(range.b)});
+  }
+  if (first.columns.size() > kShown) {
+    const size_t left = first.columns.size() - kShown;
+    const std::string more = absl::StrCat(left, left == 1 ? " more range" : " more ranges");
+    rows->push_back({"...", more, more});
+  }
+}
+
 std::string FirstDifference(const ExplainedRun& a, const ExplainedRun& b,
                             const RowDifference& first) {
   const OpShape& op = a.book->ops()[first.op];
@@ -66,9 +88,13 @@ std::string FirstDifference(const ExplainedRun& a, const ExplainedRun& b,
       std::to_string(y.entry.num_scheduled));
   add("policy", x.policy, y.policy);
   add("tile", TileInWords(x.tile), TileInWords(y.tile));
-  add("summed as", PiecesInWords(x.order), PiecesInWords(y.order));
+  if (first.columns.empty()) {
+    add("summed as", PiecesInWords(x.order), PiecesInWords(y.order));
+  } else {
+    AddColumns(first, &rows);
+  }
   add("pieces combined", CombineName(x.order.combine), CombineName(y.order.combine));
-  add("class", ClassOfOrder(x.order).ShortHex(), ClassOfOrder(y.order).ShortHex());
+  add(first.columns.empty() ? "class" : "class of the row", x.klass.ShortHex(), y.klass.ShortHex());
   return text + AlignedTable(rows, 3, "  ");
 }
 
@@ -108,7 +134,20 @@ Json SideJson(const RowSide& side) {
           {"tile", {{"m", side.tile.m}, {"n", side.tile.n}, {"k", side.tile.k}}},
           {"pieces", PiecesJson(side.order)},
           {"combine", CombineName(side.order.combine)},
-          {"class", ClassOfOrder(side.order).Hex()}};
+          {"class", side.klass.Hex()}};
+}
+
+Json ColumnsJson(const RowDifference& first) {
+  Json json = Json::array();
+  for (const ColumnDifference& range : first.columns) {
+    const auto side = [](const Order& order) {
+      return Json{{"pieces", PiecesJson(order)}, {"combine", CombineName(order.combine)}};
+    };
+    json.push_back({{"columns", {range.columns.begin, range.columns.end}},
+                    {"a", side(range.a)},
+                    {"b", side(range.b)}});
+  }
+  return json;
 }
 
 Json RunSideJson(const ExplainedRun& run) {
@@ -147,6 +186,7 @@ std::string ExplainJson(const ExplainedRun& a, const ExplainedRun& b, const RowC
                                {"pass", first.pass},
                                {"a", SideJson(first.a)},
                                {"b", SideJson(first.b)}};
+    if (!first.columns.empty()) out["first_difference"]["columns"] = ColumnsJson(first);
   } else {
     out["first_difference"] = nullptr;
   }

@@ -36,6 +36,20 @@ class Explain(CliTest):
         text = self.ok("explain", a, b, "--request", "target")
         self.assertIn("First difference: %s" % first["op"], text)
 
+    def test_where_columns_differ_they_are_named(self):
+        policies = ("policies={gemm: batch_invariant, attention: batch_invariant, "
+                    "allreduce: two_shot}")
+        a, b = self.run_with(0, policies, "tp=2"), self.run_with(20, policies, "tp=2")
+        first = self.ok_json("explain", a, b, "--request", "target")["first_difference"]
+        self.assertEqual(first["op"], "allreduce_attention")
+        for entry in first["columns"]:
+            self.assertNotEqual(entry["a"]["pieces"], entry["b"]["pieces"])
+        self.assertEqual(first["a"]["pieces"], first["columns"][0]["a"]["pieces"])
+        self.assertNotEqual(first["a"]["class"], first["b"]["class"])
+        text = self.ok("explain", a, b, "--request", "target")
+        self.assertIn("columns that differ", text)
+        self.assertIn("[%d, %d) summed as" % tuple(first["columns"][0]["columns"]), text)
+
     def test_a_run_does_not_differ_from_itself(self):
         a = self.run_with(5)
         out = self.ok_json("explain", a, os.path.join(a, "run.binpb"), "--request", "target")

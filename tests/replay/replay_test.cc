@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "sim/plan/order_digest.h"
 #include "sim/replay/row_comparison.h"
 #include "tests/io/temp_file.h"
 #include "tests/replay/experiments.h"
@@ -234,6 +235,60 @@ TEST(Replay, UnderStreamKAPlaceInTheBatchCanMatter) {
     }
   }
   EXPECT_TRUE(depends);
+}
+
+// The order at `column` of one side's row.
+Order OrderAtColumn(const PlanBook& book, size_t op, const OpPlan& plan, int64_t row,
+                    int64_t column) {
+  for (const OrderStrip& strip : book.RowStrips(op, plan, row)) {
+    if (column < strip.columns.end) return strip.order;
+  }
+  ADD_FAILURE() << "no column " << column;
+  return {};
+}
+
+TEST(RowComparison, NamesTheColumnsThatDiffer) {
+  for (const char* policies :
+       {"{gemm: {name: stream_k, tile_m: 16}, attention: batch_invariant}",
+        "{gemm: batch_invariant, attention: batch_invariant, allreduce: two_shot}",
+        "{gemm: batch_invariant, attention: batch_invariant, allreduce: ring}"}) {
+    const std::string set = std::string("policies=") + policies;
+    const ReplayResult a = RunOf(LongPrompt({set, "tp=4"}), {"target"});
+    const ReplayResult b =
+        RunOf(LongPrompt({set, "tp=4", "scheduler.max_num_batched_tokens=300"}), {"target"});
+    const RowComparison rows =
+        CompareRows(*a.histories[0], a.book.get(), *b.histories[0], b.book.get());
+    ASSERT_TRUE(rows.first.has_value()) << policies;
+    const RowDifference& first = *rows.first;
+    const OpPlan& plan_a = a.book->Lookup(first.op, first.a.rows);
+    const OpPlan& plan_b = b.book->Lookup(first.op, first.b.rows);
+    ASSERT_TRUE(plan_a.DependsOnRow() || plan_b.DependsOnRow()) << policies;
+    EXPECT_EQ(first.a.klass, a.book->RowClass(first.op, plan_a, first.a.row));
+    EXPECT_NE(first.a.klass, first.b.klass);
+    ASSERT_FALSE(first.columns.empty()) << policies;
+    EXPECT_EQ(first.a.order, first.columns.front().a);
+    size_t at = 0;
+    for (int64_t column = 0; column < first.num_columns; column += 8) {
+      while (at < first.columns.size() && first.columns[at].columns.end <= column) ++at;
+      const bool listed = at < first.columns.size() && first.columns[at].columns.begin <= column;
+      const Order of_a = OrderAtColumn(*a.book, first.op, plan_a, first.a.row, column);
+      const Order of_b = OrderAtColumn(*b.book, first.op, plan_b, first.b.row, column);
+      ASSERT_EQ(listed, of_a != of_b) << policies << " column " << column;
+      if (!listed) continue;
+      ASSERT_EQ(first.columns[at].a, of_a) << column;
+      ASSERT_EQ(first.columns[at].b, of_b) << column;
+    }
+  }
+}
+
+TEST(RowComparison, APlanOfOneOrderNeedsNoColumns) {
+  const ReplayResult a = RunOf(LongPrompt({}), {"target"});
+  const ReplayResult b = RunOf(LongPrompt({"device.sm_count=64"}), {"target"});
+  const RowComparison rows =
+      CompareRows(*a.histories[0], a.book.get(), *b.histories[0], b.book.get());
+  ASSERT_TRUE(rows.first.has_value());
+  EXPECT_TRUE(rows.first->columns.empty());
+  EXPECT_EQ(rows.first->a.klass, ClassOfOrder(rows.first->a.order));
 }
 
 TEST(Replay, ATableWithoutTheKeyIsAnErrorThatNamesIt) {
