@@ -34,7 +34,7 @@ class AttentionPolicy {
                              const DeviceSpec& device) const = 0;
   // False when Rule() looks at query lengths only, so that equal decode steps share a rule.
   virtual bool RuleUsesKvLengths() const { return true; }
-  // True when Rule() looks at AttentionRequest::shared_prefix: what is not asked for is not counted.
+  // True when Rule() looks at AttentionRequest::shared_prefix; nobody counts it otherwise.
   virtual bool UsesSharedPrefix() const { return false; }
   // The order of the request's last query row under `rule`.
   virtual Order OrderFor(const AttentionRule& rule, const AttentionRequest& request,

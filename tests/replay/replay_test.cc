@@ -251,8 +251,7 @@ TEST(RowComparison, NamesTheColumnsThatDiffer) {
   for (const char* policies :
        {"{gemm: {name: stream_k, tile_m: 16}, attention: batch_invariant}",
         "{gemm: batch_invariant, attention: batch_invariant, allreduce: two_shot}",
-        "{gemm: batch_invariant, attention: batch_invariant, allreduce: {name: ring, chunk_bytes: "
-        "4096}}"}) {
+        "{gemm: batch_invariant, attention: batch_invariant, allreduce: ring}"}) {
     const std::string set = std::string("policies=") + policies;
     const ReplayResult a = RunOf(LongPrompt({set, "tp=4"}), {"target"});
     const ReplayResult b =
