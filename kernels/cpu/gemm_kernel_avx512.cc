@@ -14,9 +14,7 @@ struct Avx512 {
   static constexpr int kLanes = 16;
   // A tile of 6 rows x 32 columns keeps sums and scales in its 32 registers.
   static constexpr int kMostRows = 6;
-  static constexpr int kWideParts = 1;
-  static constexpr int kMostNarrowRows = 2;
-  static constexpr int kNarrowParts = 1;
+  static constexpr int kFewRowsParts = 1;
 
   static I Zero() { return _mm512_setzero_si512(); }
   static I Set(uint32_t x) { return _mm512_set1_epi32(static_cast<int32_t>(x)); }
@@ -81,13 +79,25 @@ struct Avx512 {
   }
 
   template <DType kType>
-  static void Widen(I words, F* low, F* high) {
+  static void Widen(const uint16_t* words, F* first, F* second) {
     if constexpr (kType == DType::kBf16) {
-      *low = Float(ShiftLeft<16>(words));
-      *high = Float(And(words, Set(0xFFFF0000)));
+      const I both = Load(words);
+      *first = Float(ShiftLeft<16>(both));
+      *second = Float(And(both, Set(0xFFFF0000)));
     } else {
-      *low = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words));
-      *high = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(ShiftRight<16>(words)));
+      *first = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(words)));
+      *second = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + 16)));
+    }
+  }
+  // 16-bit words, zero-extended, to the lanes of the vectors that Widen makes.
+  template <DType kType>
+  static void Split(I words, I* first, I* second) {
+    if constexpr (kType == DType::kBf16) {
+      *first = And(words, Set(0xFFFF));
+      *second = ShiftRight<16>(words);
+    } else {
+      *first = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(words));
+      *second = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(words, 1));
     }
   }
 
@@ -115,8 +125,7 @@ struct Avx512 {
 
 }  // namespace
 
-const GemmKernels kAvx512GemmKernels = {Avx512::kMostRows,    Avx512::kMostNarrowRows, true,
-                                        AddFusedRows<Avx512>, AddChainRows<Avx512>,
-                                        WidenRows<Avx512>};
+const GemmKernels kAvx512GemmKernels = {Avx512::kMostRows, true, AddFused<Avx512>,
+                                        AddChain<Avx512>, WidenRows<Avx512>};
 
 }  // namespace batchvar
