@@ -12,8 +12,8 @@ struct Avx512 {
   using F = __m512;
   using I = __m512i;
   static constexpr int kLanes = 16;
-  // A tile of 6 rows x 32 columns keeps sums and scales in its 32 registers.
-  static constexpr int kMostRows = 6;
+  // A tile of 4 rows x 32 columns keeps sums and scales in its 32 registers.
+  static constexpr int kMostRows = 4;
   static constexpr int kFewRowsParts = 1;
 
   static I Zero() { return _mm512_setzero_si512(); }

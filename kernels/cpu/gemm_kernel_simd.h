@@ -29,8 +29,16 @@ struct FusedTile {
   static constexpr int kWordsPerRow = kPanelColumns / 2;  // of 32 bits
   static constexpr bool kMayWrap = L == 16;
 
+  // Few rows read a panel at the speed of memory, and the hardware's prefetchers stop at pages.
+  static constexpr bool kPrefetch = !kWide && R <= 2;
+  static constexpr int64_t kPrefetchRows = 64;  // of 64 bytes
+
   const KernelCall& call;
   int part;
+
+  void Prefetch(int64_t k) const {
+    __builtin_prefetch(call.words + (k + kPrefetchRows) * kPanelColumns);
+  }
 
   // First column of vector n: bf16 takes the low halves of word vector n / 2, then the high ones;
   // fp16 its first words, then its last.
@@ -106,6 +114,7 @@ struct FusedTile {
     }
     for (int i = 0; i < L; ++i) {
       F b[N];
+      if constexpr (kPrefetch) Prefetch(k + i);  // here, where the loads are far between
       Columns(k + i, b);
       for (int r = 0; r < R; ++r) {
         const F a = V::Float(V::Broadcast(block + i * R + r));
@@ -243,6 +252,7 @@ void ChainTile(const KernelCall& call, int part) {
   }
   for (int64_t k = 0; k < call.k_end - call.k_begin; ++k) {
     typename V::F b[N];
+    if constexpr (at.kPrefetch) at.Prefetch(k);
     at.Columns(k, b);
     for (int r = 0; r < R; ++r) {
       const typename V::F a = V::Float(V::Broadcast(call.blocks + k * R + r));
