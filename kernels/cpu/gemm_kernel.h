@@ -46,9 +46,9 @@ struct WidePanel {
 };
 
 struct KernelCall {
-  const uint16_t* words = nullptr;  // the panel at row k_begin
-  WidePanel wide;                   // values == nullptr: widen from `words`
-  const uint32_t* blocks = nullptr;  // packed activations from k_begin on
+  const uint16_t* words = nullptr;     // the panel at row k_begin
+  WidePanel wide;                      // values == nullptr: widen from `words`
+  const uint32_t* blocks = nullptr;    // packed activations from k_begin on
   const uint16_t* const* x = nullptr;  // the same activations as they came, [num_rows] -> [K]
   int64_t k_begin = 0;
   int64_t k_end = 0;
@@ -64,7 +64,7 @@ struct KernelCall {
 };
 
 struct GemmKernels {
-  int32_t max_rows = 1;     // of a call
+  int32_t max_rows = 1;    // of a call
   bool is_vector = false;  // reads packed activations and, if there are several calls, wide panels
   // d = c + a . b, `fused` products at a time (sim/numerics/tensor_core.h).
   void (*add_fused)(const KernelCall&) = nullptr;

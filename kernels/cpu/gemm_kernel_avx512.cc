@@ -48,9 +48,7 @@ struct Avx512 {
     return _mm512_srli_epi16(x, kBits);
   }
   // All ones where a > b, unsigned.
-  static I GreaterU32(I a, I b) {
-    return _mm512_movm_epi32(_mm512_cmpgt_epu32_mask(a, b));
-  }
+  static I GreaterU32(I a, I b) { return _mm512_movm_epi32(_mm512_cmpgt_epu32_mask(a, b)); }
   static bool AllAtMost(I x, uint32_t most) { return _mm512_cmpgt_epu32_mask(x, Set(most)) == 0; }
   static I Select(I mask, I yes, I no) {
     return _mm512_mask_blend_epi32(_mm512_movepi32_mask(mask), no, yes);
@@ -58,8 +56,7 @@ struct Avx512 {
   // Lanes of `outside` whose products are all 0 and whose c is finite.
   static I ZeroProductLanes(I outside, I nonzero, I c) {
     const __mmask16 zero = _mm512_testn_epi32_mask(nonzero, nonzero);
-    const __mmask16 finite =
-        _mm512_cmple_epu32_mask(And(c, Set(0x7FFFFFFF)), Set(0x7F7FFFFF));
+    const __mmask16 finite = _mm512_cmple_epu32_mask(And(c, Set(0x7FFFFFFF)), Set(0x7F7FFFFF));
     return _mm512_maskz_mov_epi32(static_cast<__mmask16>(zero & finite), outside);
   }
 
@@ -125,7 +122,7 @@ struct Avx512 {
 
 }  // namespace
 
-const GemmKernels kAvx512GemmKernels = {Avx512::kMostRows, true, AddFused<Avx512>,
-                                        AddChain<Avx512>, WidenRows<Avx512>};
+const GemmKernels kAvx512GemmKernels = {Avx512::kMostRows, true, AddFused<Avx512>, AddChain<Avx512>,
+                                        WidenRows<Avx512>};
 
 }  // namespace batchvar

@@ -170,8 +170,8 @@ struct FusedTile {
       for (int n = 0; n < N; ++n) {
         alignas(64) uint32_t redo[V::kLanes];
         alignas(64) float lanes[V::kLanes];
-        const I outside = V::GreaterU32(shift[n], V::Set(call.fraction_bits -
-                                                         kLowestExactExponent));
+        const I outside =
+            V::GreaterU32(shift[n], V::Set(call.fraction_bits - kLowestExactExponent));
         // All products are 0 and c is finite: the result is c, and +0 for a c of -0.
         I zero = V::Zero();
         if (has_products) zero = V::ZeroProductLanes(outside, nonzero[n], V::Bits(c[r][n]));
@@ -204,8 +204,7 @@ struct FusedTile {
     }
   }
 
-  void RedoLanes(int64_t block_index, int r, int n, F c, const uint32_t* redo,
-                 float* lanes) const {
+  void RedoLanes(int64_t block_index, int r, int n, F c, const uint32_t* redo, float* lanes) const {
     alignas(64) float before[V::kLanes];
     V::StoreFloats(before, c);
     for (int lane = 0; lane < V::kLanes; ++lane) {
@@ -226,7 +225,8 @@ struct FusedTile {
     }
     for (int64_t i = 0; i < num_blocks; ++i, block += RowBlockWords(L) * R) {
       F next[R][N];
-      if (!AddBlock(i * call.fused, block, c, next)) [[unlikely]] Repair(i, block, c, next);
+      if (!AddBlock(i * call.fused, block, c, next)) [[unlikely]]
+        Repair(i, block, c, next);
       for (int r = 0; r < R; ++r) {
         for (int n = 0; n < N; ++n) c[r][n] = next[r][n];
       }

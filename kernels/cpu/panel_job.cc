@@ -61,9 +61,8 @@ void CombineSlices(const Order& order, const float* sums, int64_t count, float* 
   std::vector<float> slices(order.slice_k);
   for (int64_t i = 0; i < count; ++i) {
     for (int32_t s = 0; s < order.slice_k; ++s) slices[s] = sums[s * count + i];
-    partials[i] = order.combine == Combine::kButterfly
-                      ? SumButterfly(slices.data(), order.slice_k)
-                      : SumSerial(slices.data(), 1, order.slice_k);
+    partials[i] = order.combine == Combine::kButterfly ? SumButterfly(slices.data(), order.slice_k)
+                                                       : SumSerial(slices.data(), 1, order.slice_k);
   }
 }
 

@@ -50,7 +50,7 @@ SgemmFunction FindOpenBlas() {
 struct Problem {
   int64_t m, n, k;
   DType dtype;
-  std::vector<uint16_t> x, w;      // [m][k], [n][k]
+  std::vector<uint16_t> x, w;         // [m][k], [n][k]
   std::vector<float> wide_x, wide_w;  // the same as fp32
   std::vector<float> out;
   PackedMatrix packed;
@@ -157,18 +157,17 @@ void Measure(int64_t m, int64_t n, int64_t k, DType dtype, double seconds, Sgemm
   for (const Isa isa : kAllIsas) {
     if (isa == Isa::kScalar || !HasIsa(isa)) continue;
     const std::string name = IsaName(isa);
-    variants.push_back({"exact sm_90 " + name,
-                        Exact(&p, isa, Arithmetic::kMmaSm90, &pool, &exact_outcome)});
-    variants.push_back({"exact sm_80 " + name,
-                        Exact(&p, isa, Arithmetic::kMmaSm80, &pool, &other_outcome)});
-    variants.push_back({"fma chain " + name,
-                        Exact(&p, isa, Arithmetic::kFmaChain, &pool, &other_outcome)});
+    variants.push_back(
+        {"exact sm_90 " + name, Exact(&p, isa, Arithmetic::kMmaSm90, &pool, &exact_outcome)});
+    variants.push_back(
+        {"exact sm_80 " + name, Exact(&p, isa, Arithmetic::kMmaSm80, &pool, &other_outcome)});
+    variants.push_back(
+        {"fma chain " + name, Exact(&p, isa, Arithmetic::kFmaChain, &pool, &other_outcome)});
   }
   if (m == 1 && dtype == DType::kBf16) {
     p.out.resize(p.packed.num_panels() * kPanelColumns);
-    variants.push_back({kNarrowChain, [&] {
-                          NarrowChain(p.wide_x.data(), p.packed, p.out.data());
-                        }});
+    variants.push_back(
+        {kNarrowChain, [&] { NarrowChain(p.wide_x.data(), p.packed, p.out.data()); }});
   }
   variants.push_back({"eigen avx2", [&] {
                         EigenProduct(p.wide_x.data(), p.wide_w.data(), m, n, k, p.out.data());
@@ -202,7 +201,8 @@ int Run(double seconds) {
     return 4;
   }
   const SgemmFunction sgemm = FindOpenBlas();
-  if (sgemm == nullptr) std::printf("OpenBLAS: missing (libopenblas.so.0), its rows are left out\n");
+  if (sgemm == nullptr)
+    std::printf("OpenBLAS: missing (libopenblas.so.0), its rows are left out\n");
   std::printf("best instruction set here: %s\n", IsaName(BestIsa()));
   Measure(64, 576, 1536, DType::kBf16, seconds, sgemm);
   Measure(64, 576, 1536, DType::kFp16, seconds, sgemm);

@@ -66,8 +66,8 @@ std::vector<float> Expected(const Case& c) {
   for (int64_t row = 0; row < c.m; ++row) {
     for (const OrderStrip& strip : c.plans[c.plan_of_row[row]]) {
       for (int64_t column = strip.columns.begin; column < strip.columns.end; ++column) {
-        out[row * c.n + column] = OrderedDot(
-            strip.order, {c.dtype, &c.x[row * c.k], 1, &c.w[column * c.k], 1});
+        out[row * c.n + column] =
+            OrderedDot(strip.order, {c.dtype, &c.x[row * c.k], 1, &c.w[column * c.k], 1});
       }
     }
   }
@@ -142,8 +142,8 @@ TEST_P(GemmOnIsa, TakesTheFastPathForOrdinaryNumbers) {
   for (const DType dtype : {DType::kBf16, DType::kFp16}) {
     for (const Arithmetic arithmetic : {Arithmetic::kMmaSm80, Arithmetic::kMmaSm90}) {
       for (const int64_t m : {1, 2, 3, 7, 17}) {
-        for (const Family family : {Family::kGaussian, Family::kOutliers, Family::kCancelling,
-                                    Family::kZeros}) {
+        for (const Family family :
+             {Family::kGaussian, Family::kOutliers, Family::kCancelling, Family::kZeros}) {
           const Case c = LayerCase(family, dtype, m, arithmetic);
           GemmOutcome outcome;
           ASSERT_EQ(Differing(Expected(c), Executed(c, GetParam(), &pool, &outcome)), 0)

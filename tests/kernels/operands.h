@@ -14,20 +14,20 @@
 namespace batchvar {
 
 enum class Family {
-  kGaussian,   // activations N(0, 1), weights 0.03 N(0, 1)
-  kOutliers,   // one channel in 32 is 100 times as large
-  kCancelling, // neighbours of opposite sign and nearly the same size
-  kSpread,     // exponents all over the format
-  kSubnormal,  // around and below the smallest normal number
-  kZeros,      // mostly zeros of both signs, whole rows of them
-  kLarge,      // one sign, near one size: sums that overflow 32 bits
-  kSpecials,   // Gaussian with a few infinities and NaNs
-  kBits,       // any bit pattern
+  kGaussian,    // activations N(0, 1), weights 0.03 N(0, 1)
+  kOutliers,    // one channel in 32 is 100 times as large
+  kCancelling,  // neighbours of opposite sign and nearly the same size
+  kSpread,      // exponents all over the format
+  kSubnormal,   // around and below the smallest normal number
+  kZeros,       // mostly zeros of both signs, whole rows of them
+  kLarge,       // one sign, near one size: sums that overflow 32 bits
+  kSpecials,    // Gaussian with a few infinities and NaNs
+  kBits,        // any bit pattern
 };
 
 inline constexpr Family kAllFamilies[] = {
-    Family::kGaussian,  Family::kOutliers, Family::kCancelling, Family::kSpread, Family::kSubnormal,
-    Family::kZeros,     Family::kLarge,    Family::kSpecials,   Family::kBits};
+    Family::kGaussian, Family::kOutliers, Family::kCancelling, Family::kSpread, Family::kSubnormal,
+    Family::kZeros,    Family::kLarge,    Family::kSpecials,   Family::kBits};
 
 constexpr const char* FamilyName(Family family) {
   switch (family) {

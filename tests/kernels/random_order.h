@@ -48,7 +48,8 @@ inline Order RandomOrder(int64_t k, DType dtype, RandomStream* random) {
       if (random->NextBelow(2) == 0) order.combine = Combine::kButterfly;
       break;
     default:
-      order.pieces = RandomPieces(k, 2 + random->NextBelow(7), kGrains[random->NextBelow(4)], random);
+      order.pieces =
+          RandomPieces(k, 2 + random->NextBelow(7), kGrains[random->NextBelow(4)], random);
       order.combine = kCombines[random->NextBelow(4)];
       if (random->NextBelow(3) == 0) order.partial = dtype;
       if (random->NextBelow(4) == 0) {
