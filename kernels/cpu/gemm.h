@@ -17,8 +17,9 @@
 namespace batchvar {
 
 struct GemmRow {
-  const uint16_t* x = nullptr;         // [K] words of the weights' dtype
-  std::span<const OrderStrip> strips;  // disjoint columns; rows that point to equal ones are batched
+  const uint16_t* x = nullptr;  // [K] words of the weights' dtype
+  std::span<const OrderStrip>
+      strips;            // disjoint columns; rows that point to equal ones are batched
   float* out = nullptr;  // [N]: the sums before their rounding to order.output; columns of no strip
                          // are left alone
 };

@@ -15,14 +15,17 @@
 
 namespace batchvar {
 
-// Columns of a panel. Row k of a panel is 32 words: word 2 j is column j, word 2 j + 1 is column
-// 16 + j. Shifting and masking 32-bit lanes then widens bf16 without a shuffle.
+// Columns of a panel. Row k of a bf16 panel is 32 words: word 2 j is column j, word 2 j + 1 is
+// column 16 + j, so shifting and masking 32-bit lanes widens it without a shuffle. In an fp16 panel
+// word j is column j, as the conversion instruction wants it.
 constexpr int32_t kPanelColumns = 32;
 // Readable rows behind a panel's last, so that a block may begin at any k.
 constexpr int32_t kPanelPadRows = 16;
 constexpr int32_t kMaxRowsPerCall = 6;
 
-static constexpr int32_t PanelWord(int32_t column) { return 2 * (column % 16) + column / 16; }
+static constexpr int32_t PanelWord(int32_t column, DType dtype) {
+  return dtype == DType::kFp16 ? column : 2 * (column % 16) + column / 16;
+}
 
 // One block of packed activations of R rows (row_blocks.h), `padded` products each:
 //   float    values[padded][R]         exact
@@ -43,9 +46,9 @@ struct WidePanel {
 };
 
 struct KernelCall {
-  const uint16_t* words = nullptr;  // the panel at row k_begin
-  WidePanel wide;                   // values == nullptr: widen from `words`
-  const uint32_t* blocks = nullptr;  // packed activations from k_begin on
+  const uint16_t* words = nullptr;     // the panel at row k_begin
+  WidePanel wide;                      // values == nullptr: widen from `words`
+  const uint32_t* blocks = nullptr;    // packed activations from k_begin on
   const uint16_t* const* x = nullptr;  // the same activations as they came, [num_rows] -> [K]
   int64_t k_begin = 0;
   int64_t k_end = 0;
@@ -61,9 +64,8 @@ struct KernelCall {
 };
 
 struct GemmKernels {
-  int32_t max_rows = 1;       // of a call, with a widened panel
-  int32_t max_narrow_rows = 1;  // of a call without one
-  bool wants_wide = false;
+  int32_t max_rows = 1;    // of a call
+  bool is_vector = false;  // reads packed activations and, if there are several calls, wide panels
   // d = c + a . b, `fused` products at a time (sim/numerics/tensor_core.h).
   void (*add_fused)(const KernelCall&) = nullptr;
   // One fp32 fused multiply-add after another; `blocks` then holds values[k][R] only.

@@ -12,12 +12,10 @@ struct Avx2 {
   using F = __m256;
   using I = __m256i;
   static constexpr int kLanes = 8;
-  // A tile of 4 rows x 16 columns keeps its sums in registers; its scales come from memory. A
-  // single row takes all 32 columns at once: four chains hide the latency from sum to sum.
+  // A tile of 4 rows x 16 columns keeps its sums in registers; its scales come from memory. One or
+  // two rows take all 32 columns at once: more chains hide the latency from sum to sum.
   static constexpr int kMostRows = 4;
-  static constexpr int kWideParts = 1;
-  static constexpr int kMostNarrowRows = 2;
-  static constexpr int kNarrowParts = 2;
+  static constexpr int kFewRowsParts = 2;
 
   static I Zero() { return _mm256_setzero_si256(); }
   static I Set(uint32_t x) { return _mm256_set1_epi32(static_cast<int32_t>(x)); }
@@ -87,20 +85,26 @@ struct Avx2 {
   }
 
   template <DType kType>
-  static void Widen(I words, F* low, F* high) {
+  static void Widen(const uint16_t* words, F* first, F* second) {
     if constexpr (kType == DType::kBf16) {
-      *low = Float(ShiftLeft<16>(words));
-      *high = Float(And(words, Set(0xFFFF0000)));
+      const I both = Load(words);
+      *first = Float(ShiftLeft<16>(both));
+      *second = Float(And(both, Set(0xFFFF0000)));
     } else {
-      *low = HalfToFloat(words, Zero());
-      *high = HalfToFloat(ShiftRight<16>(words), Zero());
+      *first = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words)));
+      *second = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + 8)));
     }
   }
-  // The low halves of eight 32-bit lanes.
-  static F HalfToFloat(I lanes, I zero) {
-    const I packed = _mm256_permute4x64_epi64(
-        _mm256_packus_epi32(And(lanes, Set(0xFFFF)), zero), 0b11011000);
-    return _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
+  // 16-bit words, zero-extended, to the lanes of the vectors that Widen makes.
+  template <DType kType>
+  static void Split(I words, I* first, I* second) {
+    if constexpr (kType == DType::kBf16) {
+      *first = And(words, Set(0xFFFF));
+      *second = ShiftRight<16>(words);
+    } else {
+      *first = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(words));
+      *second = _mm256_cvtepu16_epi32(_mm256_extracti128_si256(words, 1));
+    }
   }
 
   template <DType kType>
@@ -124,7 +128,7 @@ struct Avx2 {
 
 }  // namespace
 
-const GemmKernels kAvx2GemmKernels = {Avx2::kMostRows, Avx2::kMostNarrowRows, true,
-                                      AddFusedRows<Avx2>, AddChainRows<Avx2>, WidenRows<Avx2>};
+const GemmKernels kAvx2GemmKernels = {Avx2::kMostRows, true, AddFused<Avx2>, AddChain<Avx2>,
+                                      WidenRows<Avx2>};
 
 }  // namespace batchvar

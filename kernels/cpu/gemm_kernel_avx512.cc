@@ -12,11 +12,9 @@ struct Avx512 {
   using F = __m512;
   using I = __m512i;
   static constexpr int kLanes = 16;
-  // A tile of 6 rows x 32 columns keeps sums and scales in its 32 registers.
-  static constexpr int kMostRows = 6;
-  static constexpr int kWideParts = 1;
-  static constexpr int kMostNarrowRows = 2;
-  static constexpr int kNarrowParts = 1;
+  // A tile of 4 rows x 32 columns keeps sums and scales in its 32 registers.
+  static constexpr int kMostRows = 4;
+  static constexpr int kFewRowsParts = 1;
 
   static I Zero() { return _mm512_setzero_si512(); }
   static I Set(uint32_t x) { return _mm512_set1_epi32(static_cast<int32_t>(x)); }
@@ -50,9 +48,7 @@ struct Avx512 {
     return _mm512_srli_epi16(x, kBits);
   }
   // All ones where a > b, unsigned.
-  static I GreaterU32(I a, I b) {
-    return _mm512_movm_epi32(_mm512_cmpgt_epu32_mask(a, b));
-  }
+  static I GreaterU32(I a, I b) { return _mm512_movm_epi32(_mm512_cmpgt_epu32_mask(a, b)); }
   static bool AllAtMost(I x, uint32_t most) { return _mm512_cmpgt_epu32_mask(x, Set(most)) == 0; }
   static I Select(I mask, I yes, I no) {
     return _mm512_mask_blend_epi32(_mm512_movepi32_mask(mask), no, yes);
@@ -60,8 +56,7 @@ struct Avx512 {
   // Lanes of `outside` whose products are all 0 and whose c is finite.
   static I ZeroProductLanes(I outside, I nonzero, I c) {
     const __mmask16 zero = _mm512_testn_epi32_mask(nonzero, nonzero);
-    const __mmask16 finite =
-        _mm512_cmple_epu32_mask(And(c, Set(0x7FFFFFFF)), Set(0x7F7FFFFF));
+    const __mmask16 finite = _mm512_cmple_epu32_mask(And(c, Set(0x7FFFFFFF)), Set(0x7F7FFFFF));
     return _mm512_maskz_mov_epi32(static_cast<__mmask16>(zero & finite), outside);
   }
 
@@ -81,13 +76,25 @@ struct Avx512 {
   }
 
   template <DType kType>
-  static void Widen(I words, F* low, F* high) {
+  static void Widen(const uint16_t* words, F* first, F* second) {
     if constexpr (kType == DType::kBf16) {
-      *low = Float(ShiftLeft<16>(words));
-      *high = Float(And(words, Set(0xFFFF0000)));
+      const I both = Load(words);
+      *first = Float(ShiftLeft<16>(both));
+      *second = Float(And(both, Set(0xFFFF0000)));
     } else {
-      *low = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words));
-      *high = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(ShiftRight<16>(words)));
+      *first = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(words)));
+      *second = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + 16)));
+    }
+  }
+  // 16-bit words, zero-extended, to the lanes of the vectors that Widen makes.
+  template <DType kType>
+  static void Split(I words, I* first, I* second) {
+    if constexpr (kType == DType::kBf16) {
+      *first = And(words, Set(0xFFFF));
+      *second = ShiftRight<16>(words);
+    } else {
+      *first = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(words));
+      *second = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(words, 1));
     }
   }
 
@@ -115,8 +122,7 @@ struct Avx512 {
 
 }  // namespace
 
-const GemmKernels kAvx512GemmKernels = {Avx512::kMostRows,    Avx512::kMostNarrowRows, true,
-                                        AddFusedRows<Avx512>, AddChainRows<Avx512>,
+const GemmKernels kAvx512GemmKernels = {Avx512::kMostRows, true, AddFused<Avx512>, AddChain<Avx512>,
                                         WidenRows<Avx512>};
 
 }  // namespace batchvar

@@ -15,7 +15,7 @@ MmaModel ModelOf(const KernelCall& call) {
 
 DotOperands LaneOf(const KernelCall& call, int32_t row, int32_t column) {
   // ChainFused and ChainFma count from k_begin, as the panel pointer does.
-  return {call.dtype, call.x[row] + call.k_begin, 1, call.words + PanelWord(column),
+  return {call.dtype, call.x[row] + call.k_begin, 1, call.words + PanelWord(column, call.dtype),
           kPanelColumns};
 }
 
@@ -45,8 +45,7 @@ float RedoLane(const KernelCall& call, int64_t block, int32_t row, int32_t colum
   return ChainFused(ModelOf(call), LaneOf(call, row, column), begin, end, c);
 }
 
-const GemmKernels kScalarGemmKernels = {kMaxRowsPerCall, kMaxRowsPerCall, false,
-                                        AddFused,        AddChain,        nullptr};
+const GemmKernels kScalarGemmKernels = {kMaxRowsPerCall, false, AddFused, AddChain, nullptr};
 
 const GemmKernels& GemmKernelsOf(Isa isa) {
   BV_CHECK(HasIsa(isa));

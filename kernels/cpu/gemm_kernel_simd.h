@@ -26,14 +26,26 @@ struct FusedTile {
   using F = typename V::F;
   using I = typename V::I;
   static constexpr int N = 2 * P;
-  static constexpr int kWordsPerRow = kPanelColumns / 2;  // 32-bit words
+  static constexpr int kWordsPerRow = kPanelColumns / 2;  // of 32 bits
   static constexpr bool kMayWrap = L == 16;
+
+  // Few rows read a panel at the speed of memory, and the hardware's prefetchers stop at pages.
+  static constexpr bool kPrefetch = !kWide && R <= 2;
+  static constexpr int64_t kPrefetchRows = 64;  // of 64 bytes
 
   const KernelCall& call;
   int part;
 
-  // Column vector n: the low halves of word vector n / 2, then the high ones.
-  int ColumnOf(int n) const { return (part + n / 2) * V::kLanes + (n % 2) * (kPanelColumns / 2); }
+  void Prefetch(int64_t k) const {
+    __builtin_prefetch(call.words + (k + kPrefetchRows) * kPanelColumns);
+  }
+
+  // First column of vector n: bf16 takes the low halves of word vector n / 2, then the high ones;
+  // fp16 its first words, then its last.
+  int ColumnOf(int n) const {
+    if constexpr (kType == DType::kFp16) return (2 * part + n) * V::kLanes;
+    return (part + n / 2) * V::kLanes + (n % 2) * (kPanelColumns / 2);
+  }
 
   const uint16_t* WordsAt(int64_t k, int p) const {
     return call.words + k * kPanelColumns + (part + p) * V::kLanes * 2;
@@ -47,7 +59,7 @@ struct FusedTile {
       }
     } else {
       for (int p = 0; p < P; ++p) {
-        V::template Widen<kType>(V::Load(WordsAt(k, p)), &b[2 * p], &b[2 * p + 1]);
+        V::template Widen<kType>(WordsAt(k, p), &b[2 * p], &b[2 * p + 1]);
       }
     }
   }
@@ -84,8 +96,10 @@ struct FusedTile {
                                      I (&shift)[N]) const {
     for (int p = 0; p < P; ++p) {
       const I both = V::MaxU8(largest[p], V::template ShiftRight16<8>(largest[p]));
+      I halves[2];
+      V::template Split<kType>(both, &halves[0], &halves[1]);
       for (int h = 0; h < 2; ++h) {
-        const I byte = V::And(h == 0 ? both : V::template ShiftRight<16>(both), V::Set(0xFF));
+        const I byte = V::And(halves[h], V::Set(0xFF));
         const I of_c = V::template ShiftRight<24>(V::template ShiftLeft<1>(V::Bits(c[2 * p + h])));
         const I field = V::Max(V::Add(byte, V::Broadcast(base)), of_c);
         shift[2 * p + h] = V::Subtract(V::Set(call.fraction_bits + 127), field);
@@ -100,6 +114,7 @@ struct FusedTile {
     }
     for (int i = 0; i < L; ++i) {
       F b[N];
+      if constexpr (kPrefetch) Prefetch(k + i);  // here, where the loads are far between
       Columns(k + i, b);
       for (int r = 0; r < R; ++r) {
         const F a = V::Float(V::Broadcast(block + i * R + r));
@@ -155,8 +170,8 @@ struct FusedTile {
       for (int n = 0; n < N; ++n) {
         alignas(64) uint32_t redo[V::kLanes];
         alignas(64) float lanes[V::kLanes];
-        const I outside = V::GreaterU32(shift[n], V::Set(call.fraction_bits -
-                                                         kLowestExactExponent));
+        const I outside =
+            V::GreaterU32(shift[n], V::Set(call.fraction_bits - kLowestExactExponent));
         // All products are 0 and c is finite: the result is c, and +0 for a c of -0.
         I zero = V::Zero();
         if (has_products) zero = V::ZeroProductLanes(outside, nonzero[n], V::Bits(c[r][n]));
@@ -185,13 +200,11 @@ struct FusedTile {
         if ((nonzero_rows >> i & 1) != 0) words = V::Or(words, V::Load(WordsAt(k + i, p)));
       }
       words = V::And(words, V::Set(0x7FFF7FFF));
-      nonzero[2 * p] = V::And(words, V::Set(0xFFFF));
-      nonzero[2 * p + 1] = V::template ShiftRight<16>(words);
+      V::template Split<kType>(words, &nonzero[2 * p], &nonzero[2 * p + 1]);
     }
   }
 
-  void RedoLanes(int64_t block_index, int r, int n, F c, const uint32_t* redo,
-                 float* lanes) const {
+  void RedoLanes(int64_t block_index, int r, int n, F c, const uint32_t* redo, float* lanes) const {
     alignas(64) float before[V::kLanes];
     V::StoreFloats(before, c);
     for (int lane = 0; lane < V::kLanes; ++lane) {
@@ -212,7 +225,8 @@ struct FusedTile {
     }
     for (int64_t i = 0; i < num_blocks; ++i, block += RowBlockWords(L) * R) {
       F next[R][N];
-      if (!AddBlock(i * call.fused, block, c, next)) [[unlikely]] Repair(i, block, c, next);
+      if (!AddBlock(i * call.fused, block, c, next)) [[unlikely]]
+        Repair(i, block, c, next);
       for (int r = 0; r < R; ++r) {
         for (int n = 0; n < N; ++n) c[r][n] = next[r][n];
       }
@@ -238,6 +252,7 @@ void ChainTile(const KernelCall& call, int part) {
   }
   for (int64_t k = 0; k < call.k_end - call.k_begin; ++k) {
     typename V::F b[N];
+    if constexpr (at.kPrefetch) at.Prefetch(k);
     at.Columns(k, b);
     for (int r = 0; r < R; ++r) {
       const typename V::F a = V::Float(V::Broadcast(call.blocks + k * R + r));
@@ -251,56 +266,57 @@ void ChainTile(const KernelCall& call, int part) {
   }
 }
 
-// From run-time numbers to the instances. A widened panel has no operand type any more.
-template <typename V, int R, int P, bool kWide>
+// From run-time numbers to the instances. One or two rows take several word vectors at once where
+// the instruction set is short of independent chains.
+template <typename V, int R, bool kWide>
+constexpr int kPartsOf = !kWide && R <= 2 ? V::kFewRowsParts : 1;
+
+template <typename V, int R, DType kType, bool kWide>
 void FusedRows(const KernelCall& call) {
-  const auto run = [&]<int L, DType kType>() {
-    for (int part = 0; part < 16 / V::kLanes; part += P) {
-      FusedTile<V, R, P, L, kType, kWide>{call, part}.Run();
-    }
-  };
-  const bool fp16 = !kWide && call.dtype == DType::kFp16;
-  const auto of_type = [&]<int L>() {
-    if constexpr (!kWide) {
-      if (fp16) return run.template operator()<L, DType::kFp16>();
-    }
-    run.template operator()<L, DType::kBf16>();
-  };
-  if (call.padded == 16) return of_type.template operator()<16>();
-  if (call.padded == 8) return of_type.template operator()<8>();
-  of_type.template operator()<4>();
-}
-
-template <typename V, int R, int P, bool kWide>
-void ChainRows(const KernelCall& call) {
+  constexpr int P = kPartsOf<V, R, kWide>;
   for (int part = 0; part < 16 / V::kLanes; part += P) {
-    if (!kWide && call.dtype == DType::kFp16) {
-      ChainTile<V, R, P, DType::kFp16, kWide>(call, part);
-    } else {
-      ChainTile<V, R, P, DType::kBf16, kWide>(call, part);
-    }
+    if (call.padded == 16) FusedTile<V, R, P, 16, kType, kWide>{call, part}.Run();
+    if (call.padded == 8) FusedTile<V, R, P, 8, kType, kWide>{call, part}.Run();
+    if (call.padded == 4) FusedTile<V, R, P, 4, kType, kWide>{call, part}.Run();
   }
 }
 
-// kMostWide and kMostNarrow: rows of a call with and without a widened panel.
-template <typename V, int R = 1>
+template <typename V, int R, DType kType, bool kWide>
+void ChainRows(const KernelCall& call) {
+  constexpr int P = kPartsOf<V, R, kWide>;
+  for (int part = 0; part < 16 / V::kLanes; part += P) {
+    ChainTile<V, R, P, kType, kWide>(call, part);
+  }
+}
+
+template <typename V, DType kType, int R = 1>
 void AddFusedRows(const KernelCall& call) {
-  if (call.num_rows != R) {
-    if constexpr (R < V::kMostRows) AddFusedRows<V, R + 1>(call);
-    return;
+  if (call.num_rows == R) {
+    return call.wide.values != nullptr ? FusedRows<V, R, kType, true>(call)
+                                       : FusedRows<V, R, kType, false>(call);
   }
-  if (call.wide.values != nullptr) return FusedRows<V, R, V::kWideParts, true>(call);
-  if constexpr (R <= V::kMostNarrowRows) FusedRows<V, R, V::kNarrowParts, false>(call);
+  if constexpr (R < V::kMostRows) AddFusedRows<V, kType, R + 1>(call);
 }
 
-template <typename V, int R = 1>
+template <typename V, DType kType, int R = 1>
 void AddChainRows(const KernelCall& call) {
-  if (call.num_rows != R) {
-    if constexpr (R < V::kMostRows) AddChainRows<V, R + 1>(call);
-    return;
+  if (call.num_rows == R) {
+    return call.wide.values != nullptr ? ChainRows<V, R, kType, true>(call)
+                                       : ChainRows<V, R, kType, false>(call);
   }
-  if (call.wide.values != nullptr) return ChainRows<V, R, V::kWideParts, true>(call);
-  if constexpr (R <= V::kMostNarrowRows) ChainRows<V, R, V::kNarrowParts, false>(call);
+  if constexpr (R < V::kMostRows) AddChainRows<V, kType, R + 1>(call);
+}
+
+template <typename V>
+void AddFused(const KernelCall& call) {
+  if (call.dtype == DType::kFp16) return AddFusedRows<V, DType::kFp16>(call);
+  AddFusedRows<V, DType::kBf16>(call);
+}
+
+template <typename V>
+void AddChain(const KernelCall& call) {
+  if (call.dtype == DType::kFp16) return AddChainRows<V, DType::kFp16>(call);
+  AddChainRows<V, DType::kBf16>(call);
 }
 
 template <typename V, DType kType>

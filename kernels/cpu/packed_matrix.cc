@@ -46,7 +46,7 @@ void PackedMatrix::PackPanel(const uint16_t* weights, int64_t panel, uint16_t* w
     const int64_t end = std::min(k_, begin + kRowsAtOnce);
     for (int32_t column = 0; column < kPanelColumns; ++column) {
       const int64_t source = std::min(panel * kPanelColumns + column, n_ - 1);
-      uint16_t* target = words + PanelWord(column);
+      uint16_t* target = words + PanelWord(column, dtype_);
       for (int64_t k = begin; k < end; ++k) {
         const uint16_t word = weights[source * k_ + k];
         special |= (word & 0x7FFF) >= infinity;

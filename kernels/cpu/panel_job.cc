@@ -61,9 +61,8 @@ void CombineSlices(const Order& order, const float* sums, int64_t count, float* 
   std::vector<float> slices(order.slice_k);
   for (int64_t i = 0; i < count; ++i) {
     for (int32_t s = 0; s < order.slice_k; ++s) slices[s] = sums[s * count + i];
-    partials[i] = order.combine == Combine::kButterfly
-                      ? SumButterfly(slices.data(), order.slice_k)
-                      : SumSerial(slices.data(), 1, order.slice_k);
+    partials[i] = order.combine == Combine::kButterfly ? SumButterfly(slices.data(), order.slice_k)
+                                                       : SumSerial(slices.data(), 1, order.slice_k);
   }
 }
 
@@ -100,11 +99,12 @@ int32_t RowBatch::RowsOf(int64_t group) const {
 }
 
 void PrepareBatch(const GemmKernels& kernels, RowBatch* batch) {
+  const int64_t rows = batch->num_rows();
+  const int64_t groups = (rows + kernels.max_rows - 1) / kernels.max_rows;
+  batch->group_rows = static_cast<int32_t>((rows + groups - 1) / groups);  // of like size
   // Exponents lie in pairs of k, so a widened panel cannot be entered at an odd k.
   const bool even_blocks = batch->list.chain || batch->list.model.fused % 2 == 0;
-  batch->wide =
-      kernels.wants_wide && even_blocks && batch->num_rows() > kernels.max_narrow_rows;
-  batch->group_rows = batch->wide ? kernels.max_rows : kernels.max_narrow_rows;
+  batch->wide = kernels.is_vector && even_blocks && groups > 1;
 }
 
 void RunStretch(const GemmKernels& kernels, const PackedMatrix& weights, int64_t panel,
@@ -112,7 +112,7 @@ void RunStretch(const GemmKernels& kernels, const PackedMatrix& weights, int64_t
                 PanelScratch* scratch) {
   const StretchList& list = batch.list;
   // Infinities and NaNs among the weights: the FMA chain takes them, the fused kernels do not.
-  const bool reference = !list.chain && weights.HasSpecials(panel) && kernels.wants_wide;
+  const bool reference = !list.chain && weights.HasSpecials(panel) && kernels.is_vector;
   const GemmKernels& used = reference ? kScalarGemmKernels : kernels;
   const bool wide = batch.wide && !reference;
   const int64_t step = list.chain ? 1 : list.model.fused;

@@ -21,7 +21,7 @@ struct RowBatch {
   std::vector<float*> out;         // [rows] -> [N]
   StretchList list;
   int32_t group_rows = 1;  // rows of one kernel call; the last group may have fewer
-  bool wide = false;       // widen panels before use: pays from some rows on
+  bool wide = false;       // widen panels before use: pays where several groups read them
   std::vector<std::vector<uint32_t>> packed;  // of each group; empty for the scalar kernels
 
   int64_t num_rows() const { return static_cast<int64_t>(x.size()); }
