@@ -79,9 +79,9 @@ void GroupRun::AddProducts(const std::vector<const uint16_t*>& rows, bool chain)
     list.num_blocks = panels_.summed();
   }
   const GemmKernels& kernels = panels_.has_specials() ? kScalarGemmKernels : GemmKernelsOf(isa_);
-  for (int64_t first = 0; first < num_rows(); first += kernels.max_narrow_rows) {
+  for (int64_t first = 0; first < num_rows(); first += kernels.max_rows) {
     const auto count =
-        static_cast<int32_t>(std::min<int64_t>(kernels.max_narrow_rows, num_rows() - first));
+        static_cast<int32_t>(std::min<int64_t>(kernels.max_rows, num_rows() - first));
     const std::vector<uint32_t> blocks = PackRows(list, rows.data() + first, count, x_.dtype);
     for (int64_t panel = 0; panel < panels_.num_panels(); ++panel) {
       KernelCall call;

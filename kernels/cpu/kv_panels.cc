@@ -26,7 +26,7 @@ void KvPanels::PackKeys(const uint16_t* keys, int64_t stride, int64_t count, int
   for (int64_t column = 0; column < PaddedColumns(); ++column) {
     // Columns that fill up the last panel repeat the last position; nobody reads their sums.
     const uint16_t* key = keys + std::min(column, count - 1) * stride;
-    uint16_t* word = Row(column / kPanelColumns, 0) + PanelWord(column % kPanelColumns);
+    uint16_t* word = Row(column / kPanelColumns, 0) + PanelWord(column % kPanelColumns, dtype);
     for (int32_t d = 0; d < head_dim; ++d) {
       word[d * kPanelColumns] = key[d];
       has_specials_ = has_specials_ || IsSpecial(key[d], dtype);
@@ -43,7 +43,7 @@ void KvPanels::PackValues(const uint16_t* values, int64_t stride, int64_t count,
       uint16_t* row = Row(panel, k);
       for (int32_t column = 0; column < kPanelColumns; ++column) {
         const int64_t d = std::min<int64_t>(panel * kPanelColumns + column, head_dim - 1);
-        row[PanelWord(column)] = value[d];
+        row[PanelWord(column, dtype)] = value[d];
         has_specials_ = has_specials_ || IsSpecial(value[d], dtype);
       }
     }
