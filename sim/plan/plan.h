@@ -1,6 +1,6 @@
 // A Plan says how one op of one step is cut on a device: tiles, grid, waves, and the map from
 // output tiles to Orders. Plain printable values. Made by gemm_policy.h and attention_policy.h;
-// read by reports, `explain`, and (from the executors on) by whatever runs the op.
+// read by reports, `explain`, and whatever runs the op (kernels).
 //
 // The class of a plan is the digest of its map from output ELEMENTS to orders (order_digest.h), so
 // plans that differ only in tiles share a class.
