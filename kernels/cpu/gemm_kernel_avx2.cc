@@ -122,7 +122,7 @@ struct Avx2 {
   static I HalfExponent(I words) {
     const I magnitude = And(words, Set(0x7FFF7FFF));
     const I field = _mm256_max_epu16(_mm256_srli_epi16(magnitude, 2), _mm256_set1_epi16(0x100));
-    return AndNot(_mm256_cmpeq_epi16(magnitude, Zero()), Or(field, Set(0x80008000)));
+    return _mm256_sign_epi16(Or(field, Set(0x80008000)), magnitude);  // 0 where magnitude is
   }
 };
 

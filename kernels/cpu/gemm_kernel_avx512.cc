@@ -113,10 +113,11 @@ struct Avx512 {
   }
   // fp16: 128 + the field (1 for a subnormal) in the high byte, 0 for a zero.
   static I HalfExponent(I words) {
-    const I magnitude = And(words, Set(0x7FFF7FFF));
-    const __mmask32 nonzero = _mm512_test_epi16_mask(magnitude, magnitude);
-    const I field = _mm512_max_epu16(_mm512_srli_epi16(magnitude, 2), _mm512_set1_epi16(0x100));
-    return _mm512_maskz_mov_epi16(nonzero, Or(field, Set(0x80008000)));
+    constexpr int kMaskThenOr = 0xF8;  // first | (second & third)
+    const __mmask32 nonzero = _mm512_test_epi16_mask(words, Set(0x7FFF7FFF));
+    const I field = _mm512_ternarylogic_epi32(Set(0x80008000), _mm512_srli_epi16(words, 2),
+                                              Set(0x1FFF1FFF), kMaskThenOr);
+    return _mm512_maskz_max_epu16(nonzero, field, _mm512_set1_epi16(static_cast<int16_t>(0x8100)));
   }
 };
 

@@ -1,10 +1,14 @@
-"""batchvar execute: equal classes give equal bits, other classes are taken apart, bad flags named."""
+"""batchvar execute: equal classes give equal bits, others are taken apart, bad flags are named."""
 import json
 import os
 import struct
 import tempfile
 
 from batchvar_cli import CliTest, main
+
+
+def fp32(value):
+    return struct.unpack("<f", struct.pack("<f", value))[0]
 
 
 class Execute(CliTest):
@@ -31,8 +35,8 @@ class Execute(CliTest):
         total = None
         for partial in run["example"]["a"]["partials"]:
             bits = struct.unpack("<f", struct.pack("<I", int(partial["hex"], 16)))[0]
-            self.assertEqual(bits, struct.unpack("<f", struct.pack("<f", partial["value"]))[0])
-            total = bits if total is None else struct.unpack("<f", struct.pack("<f", total + bits))[0]
+            self.assertEqual(bits, fp32(partial["value"]))
+            total = bits if total is None else fp32(total + bits)
         self.assertEqual(total, run["example"]["a"]["sum"])
         self.assertAlmostEqual(run["example"]["exact"], total, delta=1e-4)
         self.assertEqual((run["a"]["m"], run["b"]["m"]), (1, 64))
@@ -103,7 +107,8 @@ class Execute(CliTest):
                        "--n", "2", "--k", "64", "--x", x, "--w", w)
 
     def test_bad_flags_are_named(self):
-        self.names(2, "--b-row: must be from 0 to 15, not 16", *self.gemm("--m", "16", "--b-row", "16"))
+        self.names(2, "--b-row: must be from 0 to 15, not 16",
+                   *self.gemm("--m", "16", "--b-row", "16"))
         self.names(2, "did you mean 'outliers'", *self.gemm("--m", "1", "--data", "outlier"))
         self.names(2, "--isa: 'sse' is not one of", *self.gemm("--m", "1", "--isa", "sse"))
         self.names(2, "must be the same request", "execute", "attention", "--device", "h100_sxm",
