@@ -40,6 +40,11 @@ for compiler in g++ "$clang"; do
       "$compiler" -std=c++20 -ffp-contract=off -w $level $flags -I "$source_dir" -c "$source" \
         -o "$object"
       objects+=("$object")
+      # An inline function that such an object exports could replace everybody's copy.
+      if [ -n "$flags" ] && [ "$level" = -O3 ] && nm "$object" | grep -q ' [WV] '; then
+        echo "FAILED: $object exports inline functions built for its instruction set" >&2
+        exit 1
+      fi
     done
     probe="$work/probe_${compiler//+/p}$level"
     "$compiler" "${objects[@]}" -pthread -o "$probe"
