@@ -30,6 +30,10 @@ std::string TracesPath(const std::string& relative) {
   return Root("BATCHVAR_TRACES_DIR", "../shared/traces") + "/" + relative;
 }
 
+std::string ModelsPath(const std::string& relative) {
+  return Root("BATCHVAR_MODELS_DIR", "../shared/models") + "/" + relative;
+}
+
 bool FileExists(const std::string& path) { return std::filesystem::exists(path); }
 
 std::string ReadFileOrDie(const std::string& path) {

@@ -11,6 +11,7 @@ namespace batchvar {
 // BATCHVAR_REFERENCE_DIR or ../shared/reference, and so on; paths need not exist.
 std::string ReferencePath(const std::string& relative);
 std::string TracesPath(const std::string& relative);
+std::string ModelsPath(const std::string& relative);
 std::string ProjectPath(const std::string& relative);  // inside this source tree
 
 bool FileExists(const std::string& path);
