@@ -10,15 +10,18 @@
 namespace batchvar {
 namespace {
 
-std::unique_ptr<LoadedModel> Stories(benchmark::State& state) {
+// Attention in blocks of `tile_kv` positions.
+std::unique_ptr<LoadedModel> Stories(benchmark::State& state, int64_t tile_kv = 128) {
   const std::string folder = ModelsPath("stories260K");
-  if (FileExists(folder)) return LoadOrDie(folder, DType::kBf16);
+  PolicySpec policies = FinePolicies();
+  policies.attention.tile_kv = static_cast<int32_t>(tile_kv);
+  if (FileExists(folder)) return LoadOrDie(folder, DType::kBf16, policies);
   state.SkipWithError(("missing folder: " + folder).c_str());
   return nullptr;
 }
 
 void BM_GreedyAlone(benchmark::State& state) {
-  const auto model = Stories(state);
+  const auto model = Stories(state, state.range(1));
   if (model == nullptr) return;
   const std::vector<int64_t> prompt = {1};
   GreedyOptions options;
@@ -28,7 +31,7 @@ void BM_GreedyAlone(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * options.max_new_tokens);
 }
-BENCHMARK(BM_GreedyAlone)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_GreedyAlone)->ArgsProduct({{64, 256}, {16, 32, 128}})->Unit(benchmark::kMillisecond);
 
 // All rows at position 100 of their own requests.
 void BM_DecodeStep(benchmark::State& state) {
