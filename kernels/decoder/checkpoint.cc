@@ -61,12 +61,15 @@ absl::Status Checkpoint::ReadIndex(const std::string& folder) {
   }
   std::map<std::string, int64_t> files;  // by name
   for (const auto& [tensor, shard] : index["weight_map"].items()) {
+    if (!IsPrintable(tensor)) {
+      return InputError({.file = path_}, "a tensor's name has characters that are not printable");
+    }
     const Location where = {.file = path_, .field = tensor};
     if (!shard.is_string()) return InputError(where, "weight_map gives no file name");
     const auto name = shard.get<std::string>();
     if (name != std::filesystem::path(name).filename() || name == "..") {
-      return InputError(where, absl::StrCat("weight_map names \"", name,
-                                            "\", which is not a file of this folder"));
+      return InputError(where, absl::StrCat("weight_map names ", shard.dump(),
+                                            ", which is not a file of this folder"));
     }
     const auto [known, added] = files.emplace(name, std::ssize(files_));
     if (added) {

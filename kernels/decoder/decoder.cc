@@ -73,6 +73,12 @@ void Decoder::AddGemmRow(int64_t row, Op op, const uint16_t* x, float* out) {
 
 void Decoder::RunGemm(const PackedMatrix& weights) {
   if (gemm_rows_.empty()) return;  // an expert that nobody visits
+  for (const GemmRow& row :
+       gemm_rows_) {  // a plan of another shape would leave columns as they were
+    int64_t columns = 0;
+    for (const OrderStrip& strip : row.strips) columns += strip.columns.end - strip.columns.begin;
+    BV_CHECK(columns == weights.n());
+  }
   const GemmOutcome outcome = ExecuteGemm(isa_, weights, gemm_rows_, pool_);
   fallbacks_ += outcome.fallbacks;
   Fail(outcome.fault);

@@ -21,6 +21,9 @@ struct Architecture {
   const char* name;
   DecoderFamily family;
 };
+// More than any model has: an absurd number would ask for that many tensors by name.
+constexpr int32_t kMostExperts = 4096;
+
 constexpr Architecture kArchitectures[] = {
     {"LlamaForCausalLM", DecoderFamily::kLlama},
     {"Qwen3ForCausalLM", DecoderFamily::kQwen3},
@@ -167,6 +170,10 @@ void ConfigReader::ReadMoe() {
   model.num_experts = Size(mixtral ? "num_local_experts" : "num_experts");
   model.experts_per_token = Size("num_experts_per_tok");
   model.moe_intermediate_size = Size(mixtral ? "intermediate_size" : "moe_intermediate_size");
+  if (model.num_experts > kMostExperts) {
+    Fail(mixtral ? "num_local_experts" : "num_experts",
+         absl::StrCat("is ", model.num_experts, ", more than ", kMostExperts));
+  }
   if (model.experts_per_token > model.num_experts) {
     Fail("num_experts_per_tok", absl::StrCat("is ", model.experts_per_token, ", there are ",
                                              model.num_experts, " experts"));

@@ -103,9 +103,8 @@ MlpWeights Loader::LoadMlp(const MlpTensors& tensors) {
   return mlp;
 }
 
+// After the layers: only then are all sizes known to be those of tensors.
 void Loader::LoadHead() {
-  weights_.embedding = Vector(EmbeddingTensor(weights_.config));
-  weights_.final_norm = Vector(FinalNormTensor(weights_.config));
   WordMatrix head = {model_.hidden_size, model_.tied_embeddings
                                              ? weights_.embedding
                                              : Vector(HeadTensor(weights_.config))};
@@ -123,7 +122,8 @@ void Loader::LoadHead() {
 }
 
 absl::Status Loader::Load() {
-  LoadHead();
+  weights_.embedding = Vector(EmbeddingTensor(weights_.config));
+  weights_.final_norm = Vector(FinalNormTensor(weights_.config));
   for (int32_t i = 0; i < model_.layers && status_.ok(); ++i) {
     const LayerTensors tensors = TensorsOfLayer(weights_.config, i);
     DecoderLayer& layer = weights_.layers.emplace_back();
@@ -136,6 +136,7 @@ absl::Status Loader::Load() {
     }
     for (const MlpTensors& mlp : tensors.mlps) layer.mlps.push_back(LoadMlp(mlp));
   }
+  LoadHead();
   return status_;
 }
 

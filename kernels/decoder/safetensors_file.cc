@@ -75,7 +75,7 @@ std::string ReadEntry(const Json& json, Entry* entry) {
                         "] end before they begin");
   }
   int64_t bytes = ElementBytes(entry->view.dtype);
-  if (bytes == 0) return absl::StrCat("dtype \"", entry->view.dtype, "\" is not one of the format");
+  if (bytes == 0) return absl::StrCat("dtype ", dtype->dump(), " is not one of the format");
   for (const int64_t length : entry->view.shape) {
     if (__builtin_mul_overflow(bytes, length, &bytes)) {
       return absl::StrCat("shape [", absl::StrJoin(entry->view.shape, ", "), "] overflows");
@@ -117,10 +117,12 @@ absl::Status ParseHeader(const std::string& path, const char* begin, const char*
                          Json* header) {
   std::set<std::string> names;
   std::string twice;
+  bool unprintable = false;
   const auto note = [&](int depth, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::key && depth == 1) {
       const auto name = parsed.get<std::string>();
       if (!names.insert(name).second) twice = name;
+      unprintable = unprintable || !IsPrintable(name);
     }
     return true;
   };
@@ -130,11 +132,18 @@ absl::Status ParseHeader(const std::string& path, const char* begin, const char*
                       "its header is not a JSON object: is this a safetensors "
                       "file, and complete?");
   }
+  if (unprintable) {
+    return InputError({.file = path}, "a tensor's name has characters that are not printable");
+  }
   if (twice.empty()) return absl::OkStatus();
   return InputError({.file = path, .field = twice}, "the header has it twice");
 }
 
 }  // namespace
+
+bool IsPrintable(const std::string& name) {
+  return std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
 
 absl::Status SafetensorsFile::Map() {
   const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC);

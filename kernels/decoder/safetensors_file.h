@@ -24,6 +24,9 @@ struct TensorView {
   std::span<const std::byte> bytes;  // little-endian, row-major, not aligned
 };
 
+// Whether an error may show the name as it is, on one line: printable ASCII.
+bool IsPrintable(const std::string& name);
+
 class SafetensorsFile {
  public:
   // A file that is missing, cut off, or whose header contradicts itself or the file's size is an

@@ -43,6 +43,7 @@ TEST(DecoderConfig, RefusesVariantsThatItDoesNotCompute) {
   EXPECT_THAT(ConfigError(llama, "architectures", {"GPT2LMHeadModel"}),
               HasSubstr("LlamaForCausalLM, Qwen3ForCausalLM"));
   EXPECT_THAT(ConfigError(moe, "mlp_only_layers", {0}), HasSubstr("mlp_only_layers"));
+  EXPECT_THAT(ConfigError(moe, "num_experts", 2000000000), HasSubstr("more than 4096"));
   EXPECT_THAT(ConfigError(moe, "num_experts_per_tok", 9), HasSubstr("there are 8 experts"));
   EXPECT_THAT(ConfigError(llama, "vocab_size", 1e300), HasSubstr("vocab_size"));
   EXPECT_EQ(ConfigError(llama, "attention_bias", false), "");
@@ -159,6 +160,7 @@ TEST(Checkpoint, ChecksTheHeaderAgainstTheFile) {
   EXPECT_THAT(OpenError(folder, WithHeader(R"({"a":{"shape":[1],"data_offsets":[0,2]}})", "12")),
               HasSubstr("a: the header gives no dtype"));
   EXPECT_THAT(OpenError(folder, WithHeader("[]", "")), HasSubstr("not a JSON object"));
+  EXPECT_THAT(OpenError(folder, WithHeader(R"({"a\nb":{}})", "")), HasSubstr("not printable"));
 }
 
 TEST(DecoderWeights, AreCutForRanks) {
