@@ -1,5 +1,5 @@
 // The same model in fp32, with sums in double: a forward pass written for checking, not for speed,
-// and without the planner or the executor. It shares the configuration, the tensor names and the
+// and without the planner or the executor. It shares configuration, tensor names, routing rule and
 // RoPE tables with Decoder, nothing else. An error of layout (a transposed weight, another RoPE
 // variant, a wrong KV head) shows here at 1e-3, where 16-bit rounding would hide it. For tests.
 #ifndef BATCHVAR_KERNELS_DECODER_FLOAT_DECODER_H_
