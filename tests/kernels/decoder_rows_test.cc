@@ -71,7 +71,8 @@ std::vector<RowPlan> ChunkPlans(LoadedModel* model, int64_t count, int64_t m) {
 }
 
 // 64 requests with 1 to 40 positions behind them, each decoding one token, some of them under the
-// plan of the batch and some under that of a lonely step. One call, against one call each.
+// plan of a large step, which cuts no GEMM, and some under that of a lonely one. One call, against
+// one call each.
 class SixtyFourRows {
  public:
   explicit SixtyFourRows(LoadedModel* model) : model_(model) {
@@ -83,15 +84,16 @@ class SixtyFourRows {
                length);
       requests.push_back({1, length + 1});
     }
-    const PlannedStep step = model->planner.Begin(kCount, requests);
+    const PlannedStep step = model->planner.Begin(4096, requests);
     for (int64_t i = 0; i < kCount; ++i) {
       const int64_t position = caches_[i].length();
       plans_.push_back(i % 3 == 0 ? model->AlonePlan(position, true)
                                   : model->planner.Row(step, i, position, true));
     }
+    EXPECT_NE(plans_[0].Of(Op::kQkvProj).klass, plans_[1].Of(Op::kQkvProj).klass);
   }
 
-  // Everything that the rows leave behind: logits, then the words of their positions.
+  // Everything that the rows leave behind: results of every op, and the words of their positions.
   void RunTogether(std::vector<RowOutput>* outputs, std::vector<std::vector<uint16_t>>* words) {
     std::vector<KvCache> caches = caches_;
     std::vector<DecoderRow> rows;
@@ -114,7 +116,7 @@ class SixtyFourRows {
 
  private:
   DecoderRow RowOf(int64_t i, KvCache* cache) const {
-    return {Tokens(i, 100).back(), cache->length(), cache, &plans_[i], true, false};
+    return {Tokens(i, 100).back(), cache->length(), cache, &plans_[i], true, true};
   }
   LoadedModel* model_;
   std::vector<KvCache> caches_;
@@ -125,6 +127,10 @@ void ExpectEqual(const std::vector<RowOutput>& a, const std::vector<RowOutput>& 
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(Bits(a[i].logits), Bits(b[i].logits)) << i;
+    ASSERT_EQ(a[i].records.size(), b[i].records.size());
+    for (size_t op = 0; op < a[i].records.size(); ++op) {
+      EXPECT_EQ(Bits(a[i].records[op].values), Bits(b[i].records[op].values)) << i << " " << op;
+    }
     ASSERT_EQ(a[i].routes.size(), b[i].routes.size());
     for (size_t layer = 0; layer < a[i].routes.size(); ++layer) {
       EXPECT_EQ(a[i].routes[layer].experts, b[i].routes[layer].experts);
