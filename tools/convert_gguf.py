@@ -3,11 +3,11 @@
 
     tools/convert_gguf.py MODEL.gguf --to FOLDER [--digests FILE]
 
-Writes model.safetensors (bfloat16, rounded to nearest even from the dequantised float32), config.json,
-tokenizer.json and, where the file has a chat template, tokenizer_config.json. Needs numpy and gguf
-(0.19.0) from PyPI. Only what batchvar has been tested with is accepted: architecture `llama` and a
-byte-level BPE whose pre-tokenizer is one of PRE_TOKENIZERS. GGUF keeps the rows of Q and K permuted
-for a rotary embedding of adjacent pairs; that is undone here.
+Writes model.safetensors (bfloat16, rounded to nearest even from the dequantised float32),
+config.json, tokenizer.json and, where the file has a chat template, tokenizer_config.json. Needs
+numpy and gguf (0.19.0) from PyPI. Only what batchvar has been tested with is accepted:
+architecture `llama` and a byte-level BPE whose pre-tokenizer is one of PRE_TOKENIZERS. GGUF keeps
+the rows of Q and K permuted for a rotary embedding of adjacent pairs; that is undone here.
 
 --digests names a JSON file {tensor: {"sha256_bf16_le": hex}}; the exit code is 1 if one differs.
 """
@@ -29,12 +29,12 @@ LAYER_NAMES = {
     "ffn_down": "mlp.down_proj",
 }
 OTHER_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
-BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
+              "use_regex": True}
 # tokenizer.ggml.pre -> the pre-tokenizer of tokenizer.json.
 PRE_TOKENIZERS = {
     "smollm": {"type": "Sequence", "pretokenizers": [
         {"type": "Digits", "individual_digits": True}, BYTE_LEVEL]},
-    "gpt-2": BYTE_LEVEL,
 }
 CONTROL, USER_DEFINED = 3, 4  # tokenizer.ggml.token_type
 
@@ -159,8 +159,9 @@ def write_safetensors(path, named):
     """8 bytes of header length, the header in JSON, then the tensors one after another."""
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     for name, shape, data in named:
-        header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [offset, offset + len(data)]}
-        offset += len(data)
+        end = offset + len(data)
+        header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [offset, end]}
+        offset = end
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     with open(path, "wb") as out:
@@ -212,7 +213,7 @@ def main():
     try:
         digests = convert(arguments.gguf, arguments.to)
     except (Unsupported, OSError, ValueError) as error:
-        sys.exit(f"convert_gguf: {arguments.gguf} {error}")
+        sys.exit(f"convert_gguf: {arguments.gguf}: {error}")
     print(f"{arguments.to}: {len(digests)} tensors")
     if arguments.digests and not compare_digests(digests, arguments.digests):
         sys.exit(1)
