@@ -30,6 +30,12 @@ std::string TracesPath(const std::string& relative) {
   return Root("BATCHVAR_TRACES_DIR", "../shared/traces") + "/" + relative;
 }
 
+std::string ModelsPath(const std::string& relative) {
+  const std::string shared = ProjectPath("../shared/models/" + relative);
+  const std::string mine = Root("BATCHVAR_MODELS_DIR", "../shared/models") + "/" + relative;
+  return FileExists(mine) ? mine : shared;
+}
+
 bool FileExists(const std::string& path) { return std::filesystem::exists(path); }
 
 std::string ReadFileOrDie(const std::string& path) {
