@@ -3,7 +3,7 @@
 
 BUILD_PACKAGES=(
   g++ cmake ninja-build libabsl-dev libprotobuf-dev protobuf-compiler libyaml-cpp-dev libeigen3-dev
-  libcli11-dev nlohmann-json3-dev zlib1g-dev
+  libcli11-dev nlohmann-json3-dev zlib1g-dev libpcre2-dev
 )
 # What the tests need on top: GoogleTest, the benchmark library, Python, OpenBLAS (one test of
 # `reveal` only checks the message without it), a WebAssembly toolchain.
