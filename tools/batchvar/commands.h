@@ -14,6 +14,7 @@ void AddExplainCommand(CLI::App* app, ExitCode* exit_code);
 void AddPlanCommand(CLI::App* app, ExitCode* exit_code);
 void AddClassesCommand(CLI::App* app, ExitCode* exit_code);
 void AddExecuteCommand(CLI::App* app, ExitCode* exit_code);
+void AddExperimentCommand(CLI::App* app, ExitCode* exit_code);
 void AddTraceCommand(CLI::App* app, ExitCode* exit_code);
 void AddSweepCommand(CLI::App* app, ExitCode* exit_code);
 void AddConfigCommand(CLI::App* app, ExitCode* exit_code);

@@ -44,6 +44,7 @@ int Main(int argc, char** argv) {
   AddPlanCommand(&app, &exit_code);
   AddClassesCommand(&app, &exit_code);
   AddExecuteCommand(&app, &exit_code);
+  AddExperimentCommand(&app, &exit_code);
   AddTraceCommand(&app, &exit_code);
   AddSweepCommand(&app, &exit_code);
   AddConfigCommand(&app, &exit_code);

@@ -1,0 +1,264 @@
+#include "kernels/experiment/run_experiment.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/decoder/decoder_weights.h"
+#include "kernels/experiment/divergence_search.h"
+#include "kernels/experiment/lineages.h"
+#include "kernels/experiment/trial_history.h"
+#include "sim/status/located_error.h"
+
+namespace batchvar {
+namespace {
+
+// The weights of every tensor-parallel degree that an arm asks for.
+class WeightsByTp {
+ public:
+  WeightsByTp(std::string folder, DType dtype) : folder_(std::move(folder)), dtype_(dtype) {}
+
+  absl::StatusOr<const DecoderWeights*> Of(int32_t tp) {
+    auto& weights = by_tp_[tp];
+    if (weights == nullptr) {
+      absl::StatusOr<DecoderWeights> loaded = LoadDecoderWeights(folder_, dtype_, tp);
+      if (!loaded.ok()) return loaded.status();
+      weights = std::make_unique<DecoderWeights>(*std::move(loaded));
+    }
+    return weights.get();
+  }
+
+ private:
+  std::string folder_;
+  DType dtype_;
+  std::map<int32_t, std::unique_ptr<DecoderWeights>> by_tp_;
+};
+
+// Without borrowed plans the planned shapes have to be the executed model's own.
+absl::Status CheckShapes(const TrialsSpec& trials, const ArmSpec& arm, const ModelSpec& executed) {
+  if (!trials.plan_model.empty()) return absl::OkStatus();
+  if (StepOps(arm.spec.model, arm.spec.tp) == StepOps(executed, arm.spec.tp)) {
+    return absl::OkStatus();
+  }
+  return ConfigError(
+      {.field = "model"},
+      absl::StrCat("'", arm.spec.model.name, "' is planned, but the weights in '", trials.weights,
+                   "' have other shapes; name the model they "
+                   "belong to, or give plan_model to borrow plans"));
+}
+
+// Every event summed as the reference sums the same position, as far as `ops` go.
+void Pin(const std::vector<Op>& ops, const TrialHistory& reference, TrialHistory* trial) {
+  if (ops.empty()) return;
+  std::map<int64_t, const RowPlan*> of_position;
+  for (const RowEvent& event : reference.events) {
+    of_position.try_emplace(event.position, event.plan.get());
+  }
+  std::map<std::pair<const RowPlan*, const RowPlan*>, std::shared_ptr<const RowPlan>> pinned;
+  for (RowEvent& event : trial->events) {
+    const auto found = of_position.find(event.position);
+    if (found == of_position.end()) continue;
+    auto& shared = pinned[{event.plan.get(), found->second}];
+    if (shared == nullptr) {
+      RowPlan plan = *event.plan;
+      for (const Op op : ops) {
+        if (plan.Has(op) && found->second->Has(op)) {
+          plan.Set(op, found->second->ops[static_cast<size_t>(op)]);
+        }
+      }
+      plan.Finish();
+      shared = std::make_shared<const RowPlan>(std::move(plan));
+    }
+    event.plan = shared;
+  }
+}
+
+int64_t CommonestText(const std::vector<TrialText>& texts, int64_t* distinct) {
+  std::map<std::vector<int64_t>, int64_t> counts;
+  for (const TrialText& text : texts) ++counts[text.tokens];
+  *distinct = static_cast<int64_t>(counts.size());
+  int64_t top = 0;
+  for (const auto& [text, count] : counts) top = std::max(top, count);
+  return top;
+}
+
+int32_t MedianOf(std::vector<int32_t> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+class Experiment {
+ public:
+  Experiment(const TrialsSpec& trials, const ExperimentOptions& options)
+      : trials_(trials),
+        options_(options),
+        pool_(options.threads),
+        weights_(options.weights_folder, trials.arms[0].spec.dtype) {}
+
+  absl::StatusOr<ExperimentResult> Run();
+
+ private:
+  absl::StatusOr<std::vector<TrialHistory>> SimulateArm(const ArmSpec& arm,
+                                                        const DecoderWeights& weights);
+  absl::StatusOr<LineageRun> ExecuteArm(const ArmSpec& arm, const DecoderWeights& weights,
+                                        const std::vector<TrialHistory>& histories);
+  absl::StatusOr<ArmResult> RunArm(const ArmSpec& arm);
+  absl::Status FindDivergences(const std::vector<TrialHistory>& histories, const LineageRun& run,
+                               Decoder* decoder, ArmResult* result);
+
+  const TrialsSpec& trials_;
+  const ExperimentOptions& options_;
+  WorkerPool pool_;
+  WeightsByTp weights_;
+  // Of the first arm's first trial.
+  std::optional<TrialHistory> reference_;
+  TrialText reference_text_;
+  int32_t reference_tp_ = 1;
+};
+
+absl::StatusOr<std::vector<TrialHistory>> Experiment::SimulateArm(const ArmSpec& arm,
+                                                                  const DecoderWeights& weights) {
+  const ModelSpec& executed = weights.config.model;
+  if (absl::Status status = CheckShapes(trials_, arm, executed); !status.ok()) return status;
+  auto planner = ArmPlanner::Make(trials_, arm, executed);
+  if (!planner.ok()) return planner.status();
+  std::vector<TrialHistory> histories;
+  for (int64_t trial = 0; trial < trials_.trials; ++trial) {
+    auto history = (*planner)->Simulate(trial, std::ssize(options_.prompt));
+    if (!history.ok()) return history.status();
+    if (reference_.has_value()) Pin(options_.pinned, *reference_, &*history);
+    histories.push_back(*std::move(history));
+  }
+  return histories;
+}
+
+absl::StatusOr<LineageRun> Experiment::ExecuteArm(const ArmSpec& arm, const DecoderWeights& weights,
+                                                  const std::vector<TrialHistory>& histories) {
+  LineageOptions options;
+  options.max_tokens = trials_.max_tokens;
+  options.logits = trials_.logits;
+  options.progress = [&](int64_t done, int64_t of) { options_.progress(arm.name, done, of); };
+  std::vector<const TrialHistory*> pointers;
+  for (const TrialHistory& history : histories) pointers.push_back(&history);
+  Decoder decoder(weights, options_.isa, &pool_);
+  return RunLineages(&decoder, options_.prompt, pointers, options);
+}
+
+absl::Status Experiment::FindDivergences(const std::vector<TrialHistory>& histories,
+                                         const LineageRun& run, Decoder* decoder,
+                                         ArmResult* result) {
+  DivergenceSearch search(decoder, options_.prompt, *reference_, reference_text_);
+  for (size_t trial = 0; trial < histories.size(); ++trial) {
+    if (run.texts[trial].tokens == reference_text_.tokens) continue;
+    auto divergence =
+        search.Find(histories[trial], run.texts[trial], reference_tp_ == decoder->weights().tp);
+    if (!divergence.ok()) return divergence.status();
+    divergence->trial = static_cast<int64_t>(trial);
+    result->divergences.push_back(*divergence);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ArmResult> Experiment::RunArm(const ArmSpec& arm) {
+  const auto weights = weights_.Of(arm.spec.tp);
+  if (!weights.ok()) return weights.status();
+  const auto histories = SimulateArm(arm, **weights);
+  if (!histories.ok()) return histories.status();
+  const auto run = ExecuteArm(arm, **weights, *histories);
+  if (!run.ok()) return run.status();
+  ArmResult result;
+  result.name = arm.name;
+  result.fillers = arm.fillers;
+  result.trials = trials_.trials;
+  result.rows_needed = run->rows_needed;
+  result.rows_computed = run->rows_computed;
+  result.top = CommonestText(run->texts, &result.distinct);
+  for (const TrialText& text : run->texts) result.texts.push_back(text.tokens);
+  if (options_.repeat) {
+    const auto again = SimulateArm(arm, **weights);
+    if (!again.ok()) return again.status();
+    const auto rerun = ExecuteArm(arm, **weights, *again);
+    if (!rerun.ok()) return rerun.status();
+    for (size_t i = 0; i < run->texts.size(); ++i) {
+      if (rerun->texts[i].tokens != run->texts[i].tokens) result.repeat_identical = false;
+    }
+  }
+  if (!reference_.has_value()) {
+    reference_ = (*histories)[0];
+    reference_text_ = run->texts[0];
+    reference_tp_ = arm.spec.tp;
+  }
+  std::vector<int32_t> medians;
+  result.min_batch = (*histories)[0].min_batch;
+  for (const TrialHistory& history : *histories) {
+    medians.push_back(history.median_batch);
+    result.min_batch = std::min(result.min_batch, history.min_batch);
+    result.max_batch = std::max(result.max_batch, history.max_batch);
+  }
+  result.median_batch = MedianOf(std::move(medians));
+  // The company that was asked for never came together: a story about it would be about nothing.
+  result.inconclusive = 2 * result.median_batch < arm.fillers + 1;
+  Decoder decoder(**weights, options_.isa, &pool_);
+  if (absl::Status status = FindDivergences(*histories, *run, &decoder, &result); !status.ok()) {
+    return status;
+  }
+  result.differ_from_first = std::ssize(result.divergences);
+  return result;
+}
+
+std::string VerdictOf(const std::vector<ArmResult>& arms) {
+  const std::string& first = arms[0].name;
+  if (arms[0].distinct != 1) {
+    return absl::StrCat("'", first, "' itself gives ", arms[0].distinct,
+                        " texts: the trials are not one experiment, or something leaks");
+  }
+  std::string moved, same;
+  int64_t num_moved = 0;
+  for (size_t i = 1; i < arms.size(); ++i) {
+    if (arms[i].inconclusive) continue;
+    std::string& list = arms[i].differ_from_first > 0 ? moved : same;
+    if (!list.empty()) list += ", ";
+    absl::StrAppend(&list, arms[i].name);
+    num_moved += arms[i].differ_from_first > 0 ? 1 : 0;
+  }
+  const std::string cured = same.empty() ? "" : "; no trial differs under: " + same;
+  if (num_moved == 0) return absl::StrCat("no arm gives another text than '", first, "'");
+  if (num_moved == 1) {
+    return absl::StrCat("one arm supports a story: ", moved, " gives other texts than '", first,
+                        "'", cured);
+  }
+  return absl::StrCat(num_moved, " arms support a claim: ", moved, " give other texts than '",
+                      first, "'", cured);
+}
+
+absl::StatusOr<ExperimentResult> Experiment::Run() {
+  ExperimentResult result;
+  result.model = trials_.weights;
+  result.plan_model = trials_.plan_model;
+  result.dtype = DTypeName(trials_.arms[0].spec.dtype);
+  result.logits = DTypeName(trials_.logits);
+  result.isa = IsaName(options_.isa);
+  result.seed = trials_.arms[0].spec.seed;
+  result.prompt_tokens = std::ssize(options_.prompt);
+  result.max_tokens = trials_.max_tokens;
+  for (const ArmSpec& arm : trials_.arms) {
+    auto one = RunArm(arm);
+    if (!one.ok()) return one.status();
+    result.arms.push_back(*std::move(one));
+  }
+  result.reference = reference_text_.top_twos;
+  result.verdict = VerdictOf(result.arms);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<ExperimentResult> RunExperiment(const TrialsSpec& trials,
+                                               const ExperimentOptions& options) {
+  return Experiment(trials, options).Run();
+}
+
+}  // namespace batchvar

@@ -1,0 +1,183 @@
+#include "sim/config/load_trials.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "sim/config/config_files.h"
+#include "sim/config/config_overrides.h"
+#include "sim/config/config_reader.h"
+#include "sim/config/load_experiment.h"
+#include "sim/config/spec_names.h"
+
+namespace batchvar {
+namespace {
+
+constexpr char kBlock[] = "experiment";
+constexpr int64_t kMaxTrials = 10000;
+constexpr int64_t kMaxFillers = 100000;
+
+constexpr EnumNames<DType> kLogitTypes = {
+    {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}};
+
+void RemoveKey(const std::string& key, ConfigNode* map) {
+  std::erase_if(map->entries, [&key](const ConfigEntry& entry) { return entry.key == key; });
+}
+
+// Token ids of a list; MapReader::Integers is for int32, which ids fit.
+void ReadPrompt(MapReader* reader, TrialsSpec* trials) {
+  std::vector<int32_t> ids;
+  reader->Text("prompt", &trials->prompt);
+  reader->Integers("prompt_ids", 0, kMaxInt32, &ids);
+  trials->prompt_ids.assign(ids.begin(), ids.end());
+  if (trials->prompt.empty() == trials->prompt_ids.empty()) {
+    reader->Error("prompt", "give either prompt (text) or prompt_ids (a list)");
+  }
+}
+
+void ReadFillers(const ConfigNode* node, FirstError* errors, TrialsSpec* trials) {
+  if (node == nullptr) return;
+  MapReader reader(*node, "experiment.fillers", errors);
+  reader.Integer("prompt_tokens", 1, kMaxTokens, &trials->filler_prompt_tokens);
+  reader.Integer("output_tokens", 1, kMaxTokens, &trials->filler_output_tokens);
+  reader.Finish();
+}
+
+// The overrides of an arm, in file order.
+std::vector<ConfigOverride> OverridesOf(const ConfigNode* set, FirstError* errors) {
+  std::vector<ConfigOverride> overrides;
+  if (set == nullptr) return overrides;
+  if (!set->IsMap()) {
+    errors->Add(ConfigError(set->mark.At("experiment.arms.set"),
+                            "must be a map from dotted keys to values"));
+    return overrides;
+  }
+  for (const ConfigEntry& entry : set->entries) {
+    overrides.push_back({entry.key, entry.key_mark, entry.value});
+  }
+  return overrides;
+}
+
+struct ArmNode {
+  ArmSpec arm;
+  std::vector<ConfigOverride> set;
+};
+
+ArmNode ReadArm(const ConfigNode& node, uint64_t seed, FirstError* errors) {
+  ArmNode result;
+  result.arm.seed = seed;
+  MapReader reader(node, "experiment.arms", errors);
+  reader.Require({"name"});
+  reader.Text("name", &result.arm.name);
+  reader.Integer("fillers", 0, kMaxFillers, &result.arm.fillers);
+  reader.Bool("warm", &result.arm.warm);
+  reader.Unsigned("seed", &result.arm.seed);
+  result.set = OverridesOf(reader.Child("set"), errors);
+  reader.Finish();
+  return result;
+}
+
+std::vector<ArmNode> ReadArms(MapReader* reader, uint64_t seed, FirstError* errors) {
+  std::vector<ArmNode> arms;
+  const ConfigNode* list = reader->Child("arms");
+  if (list == nullptr) return arms;
+  if (!list->IsSequence() || list->items.empty()) {
+    reader->Error("arms", "must be a list of arms such as - {name: load, fillers: 63}");
+    return arms;
+  }
+  for (const ConfigNode& item : list->items) {
+    arms.push_back(ReadArm(item, seed, errors));
+    const std::string& name = arms.back().arm.name;
+    for (size_t i = 0; i + 1 < arms.size(); ++i) {
+      if (arms[i].arm.name == name) reader->Error("arms", "two arms are called '" + name + "'");
+    }
+  }
+  return arms;
+}
+
+// The block's own keys; arms still without their specs.
+std::vector<ArmNode> ReadBlock(const ConfigNode& node, FirstError* errors, TrialsSpec* trials) {
+  MapReader reader(node, kBlock, errors);
+  reader.Require({"arms"});
+  ReadPrompt(&reader, trials);
+  reader.Bool("add_bos", &trials->add_bos);
+  reader.Text("weights", &trials->weights);
+  reader.Integer("max_tokens", 1, kMaxTokens, &trials->max_tokens);
+  reader.Integer("trials", 1, kMaxTrials, &trials->trials);
+  reader.Number("window_s", NumberRange::AtLeast(0), &trials->window_s);
+  reader.Enum("logits", kLogitTypes, &trials->logits);
+  ReadFillers(reader.Child("fillers"), errors, trials);
+  std::vector<ArmNode> arms = ReadArms(&reader, 0, errors);
+  reader.Finish();
+  return arms;
+}
+
+// What is left is an ordinary experiment: the planned model in the place of the executed one, and
+// a workload that nobody will run.
+void MakeOrdinary(ConfigNode* root, TrialsSpec* trials) {
+  const ConfigEntry* model = root->Find("model");
+  const ConfigEntry* plan_model = root->Find("plan_model");
+  if (trials->weights.empty() && model != nullptr) trials->weights = model->value.text;
+  if (plan_model != nullptr) {
+    trials->plan_model = plan_model->value.text;
+    const ConfigEntry planned = *plan_model;
+    RemoveKey("plan_model", root);
+    root->Set("model", planned.key_mark, planned.value);
+  }
+  RemoveKey(kBlock, root);
+  if (root->Find("workload") == nullptr) {
+    const absl::StatusOr<ConfigNode> workload = ParseYaml(
+        "{arrivals: {process: all_at_once}, prompt_len: {fixed: 1}, output_len: {fixed: 1}, "
+        "num_requests: 1}",
+        kBlock);
+    root->Set("workload", root->mark, *workload);
+  }
+}
+
+absl::StatusOr<TrialsSpec> LoadTree(ConfigNode root, const std::string& name,
+                                    const std::string& folder,
+                                    const std::vector<std::string>& overrides) {
+  for (const std::string& assignment : overrides) {
+    const absl::StatusOr<ConfigOverride> parsed = ParseOverride(assignment);
+    if (!parsed.ok()) return parsed.status();
+    if (absl::Status status = ApplyOverride(*parsed, folder, &root); !status.ok()) return status;
+  }
+  const ConfigEntry* block = root.Find(kBlock);
+  if (block == nullptr) {
+    return ConfigError({name, 0, 0, kBlock},
+                       "is missing: it says what is sent and in which arms; "
+                       "configs/experiments/chapter.yaml is an example");
+  }
+  TrialsSpec trials;
+  FirstError errors;
+  std::vector<ArmNode> arms = ReadBlock(block->value, &errors, &trials);
+  if (!errors.ok()) return errors.status();
+  MakeOrdinary(&root, &trials);
+  for (ArmNode& arm : arms) {
+    absl::StatusOr<ExperimentSpec> spec = LoadExperimentTree(root, name, folder, arm.set);
+    if (!spec.ok()) return spec.status();
+    arm.arm.spec = *std::move(spec);
+    trials.arms.push_back(std::move(arm.arm));
+  }
+  return trials;
+}
+
+}  // namespace
+
+absl::StatusOr<TrialsSpec> LoadTrials(const std::string& path,
+                                      const std::vector<std::string>& overrides) {
+  absl::StatusOr<ConfigNode> root = ParseYamlFile(path);
+  if (!root.ok()) return root.status();
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return LoadTree(*std::move(root), path, folder, overrides);
+}
+
+absl::StatusOr<TrialsSpec> LoadTrialsText(const std::string& text, const std::string& name,
+                                          const std::string& folder,
+                                          const std::vector<std::string>& overrides) {
+  absl::StatusOr<ConfigNode> root = ParseYaml(text, name);
+  if (!root.ok()) return root.status();
+  return LoadTree(*std::move(root), name, folder, overrides);
+}
+
+}  // namespace batchvar

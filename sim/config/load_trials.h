@@ -1,0 +1,22 @@
+// An experiment file with an `experiment` map -> TrialsSpec (docs/experiment.md).
+#ifndef BATCHVAR_SIM_CONFIG_LOAD_TRIALS_H_
+#define BATCHVAR_SIM_CONFIG_LOAD_TRIALS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sim/config/trials_spec.h"
+
+namespace batchvar {
+
+// `overrides` are laid over the file before the arms' own.
+absl::StatusOr<TrialsSpec> LoadTrials(const std::string& path,
+                                      const std::vector<std::string>& overrides);
+absl::StatusOr<TrialsSpec> LoadTrialsText(const std::string& text, const std::string& name,
+                                          const std::string& folder,
+                                          const std::vector<std::string>& overrides);
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_SIM_CONFIG_LOAD_TRIALS_H_

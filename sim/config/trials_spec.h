@@ -1,0 +1,41 @@
+// The trials of an experiment: one request, held byte for byte, sent again and again in different
+// company. Read by load_trials.h, run by kernels/experiment.
+#ifndef BATCHVAR_SIM_CONFIG_TRIALS_SPEC_H_
+#define BATCHVAR_SIM_CONFIG_TRIALS_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/config/experiment_spec.h"
+#include "sim/numerics/dtype.h"
+
+namespace batchvar {
+
+// One condition under which all trials are run.
+struct ArmSpec {
+  std::string name;
+  int32_t fillers = 0;  // neighbours, sent in the same window as the request
+  bool warm = false;    // the same prompt was served before: its KV may be in the prefix cache
+  uint64_t seed = 0;    // of sampling; greedy decoding must not see it
+  ExperimentSpec spec;  // the experiment with the arm's `set` laid over it
+};
+
+struct TrialsSpec {
+  std::string weights;              // name or folder of the model that is executed
+  std::string plan_model;           // model whose shapes are planned; empty: the executed one's own
+  std::string prompt;               // text, or
+  std::vector<int64_t> prompt_ids;  // token ids
+  bool add_bos = false;             // put token 1 before a text, as llama2.c's models expect
+  int32_t max_tokens = 256;
+  int32_t trials = 20;
+  double window_s = 1.0;        // each call is sent at a seeded uniform offset in it
+  DType logits = DType::kFp32;  // compared as fp32, or rounded to 16 bits first
+  int32_t filler_prompt_tokens = 16;
+  int32_t filler_output_tokens = 256;
+  std::vector<ArmSpec> arms;  // at least one; the first is what the others are compared with
+};
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_SIM_CONFIG_TRIALS_SPEC_H_

@@ -1,0 +1,81 @@
+// What an experiment found: per arm how many texts there were, when they parted from the first
+// arm's, and which op's order parted first. A plain value: made by kernels/experiment, written by
+// sim/report/experiment_*.h.
+#ifndef BATCHVAR_SIM_DIVERGENCE_EXPERIMENT_RESULT_H_
+#define BATCHVAR_SIM_DIVERGENCE_EXPERIMENT_RESULT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/divergence/near_tie.h"
+#include "sim/shape/op_shape.h"
+
+namespace batchvar {
+
+// Where a trial's text parts from that of the first arm's first trial.
+struct TextDivergence {
+  int64_t trial = 0;
+  int64_t position = 0;  // generated token, from 0
+  int64_t token_a = 0;   // the first arm's
+  int64_t token_b = 0;
+  float margin = 0.0f;  // of the first arm's top two there
+  bool tie = false;     // exactly 0
+  // The first row that met another order: its position in the request, the first op in layer
+  // order whose class differs, and what M the two had. Bits can part only from here on.
+  int64_t row = -1;
+  Op first_op = Op::kQkvProj;
+  int64_t m_a = 0;
+  int64_t m_b = 0;
+  // By execution of that row under both plans: the first layer and op whose bits differ; layer -1
+  // is outside of the layers.
+  bool bits_differ = false;
+  int32_t bits_layer = -1;
+  Op bits_op = Op::kQkvProj;
+  uint32_t bits_max_ulp = 0;
+};
+
+struct ArmResult {
+  std::string name;
+  int32_t fillers = 0;
+  int64_t trials = 0;
+  int64_t distinct = 0;  // texts
+  int64_t top = 0;       // trials that share the commonest text
+  int64_t differ_from_first = 0;
+  bool repeat_identical = true;  // the arm was run a second time, with the same texts
+  bool inconclusive = false;     // the request met less than half of the company that was asked for
+  int32_t min_batch = 0;
+  int32_t median_batch = 0;
+  int32_t max_batch = 0;
+  int64_t rows_needed = 0;
+  int64_t rows_computed = 0;
+  std::vector<TextDivergence> divergences;  // by trial
+  std::vector<std::vector<int64_t>> texts;  // generated tokens, by trial
+};
+
+// Over the trials whose text differs: where it does first.
+struct FirstDivergence {
+  bool exists = false;
+  int64_t min = 0;
+  int64_t median = 0;
+  int64_t max = 0;
+};
+FirstDivergence FirstDivergenceOf(const ArmResult& arm);
+
+struct ExperimentResult {
+  std::string model;
+  std::string plan_model;  // empty: its own plans
+  std::string dtype;
+  std::string logits;
+  std::string isa;
+  uint64_t seed = 0;
+  int64_t prompt_tokens = 0;
+  int64_t max_tokens = 0;
+  std::vector<ArmResult> arms;
+  std::vector<TopTwo> reference;  // of the first arm's first trial
+  std::string verdict;
+};
+
+}  // namespace batchvar
+
+#endif  // BATCHVAR_SIM_DIVERGENCE_EXPERIMENT_RESULT_H_
