@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "kernels/decoder/decoder_weights.h"
 #include "kernels/experiment/divergence_search.h"
 #include "kernels/experiment/lineages.h"
@@ -113,10 +113,13 @@ class Experiment {
   const ExperimentOptions& options_;
   WorkerPool pool_;
   WeightsByTp weights_;
-  // Of the first arm's first trial.
-  std::optional<TrialHistory> reference_;
-  TrialText reference_text_;
-  int32_t reference_tp_ = 1;
+  // Every arm's first trial, by arm.
+  struct Reference {
+    TrialHistory history;
+    TrialText text;
+    int32_t tp = 1;
+  };
+  std::map<std::string, Reference> references_;
 };
 
 absl::StatusOr<std::vector<TrialHistory>> Experiment::SimulateArm(const ArmSpec& arm,
@@ -129,7 +132,10 @@ absl::StatusOr<std::vector<TrialHistory>> Experiment::SimulateArm(const ArmSpec&
   for (int64_t trial = 0; trial < trials_.trials; ++trial) {
     auto history = (*planner)->Simulate(trial, std::ssize(options_.prompt));
     if (!history.ok()) return history.status();
-    if (reference_.has_value()) Pin(options_.pinned, *reference_, &*history);
+    const auto reference = references_.find(arm.against);
+    if (reference != references_.end()) {
+      Pin(options_.pinned, reference->second.history, &*history);
+    }
     histories.push_back(*std::move(history));
   }
   return histories;
@@ -150,11 +156,12 @@ absl::StatusOr<LineageRun> Experiment::ExecuteArm(const ArmSpec& arm, const Deco
 absl::Status Experiment::FindDivergences(const std::vector<TrialHistory>& histories,
                                          const LineageRun& run, Decoder* decoder,
                                          ArmResult* result) {
-  DivergenceSearch search(decoder, options_.prompt, *reference_, reference_text_);
+  const Reference& reference = references_.at(result->against);
+  DivergenceSearch search(decoder, options_.prompt, reference.history, reference.text);
   for (size_t trial = 0; trial < histories.size(); ++trial) {
-    if (run.texts[trial].tokens == reference_text_.tokens) continue;
+    if (run.texts[trial].tokens == reference.text.tokens) continue;
     auto divergence =
-        search.Find(histories[trial], run.texts[trial], reference_tp_ == decoder->weights().tp);
+        search.Find(histories[trial], run.texts[trial], reference.tp == decoder->weights().tp);
     if (!divergence.ok()) return divergence.status();
     divergence->trial = static_cast<int64_t>(trial);
     result->divergences.push_back(*divergence);
@@ -171,6 +178,7 @@ absl::StatusOr<ArmResult> Experiment::RunArm(const ArmSpec& arm) {
   if (!run.ok()) return run.status();
   ArmResult result;
   result.name = arm.name;
+  result.against = arm.against;
   result.fillers = arm.fillers;
   result.trials = trials_.trials;
   result.rows_needed = run->rows_needed;
@@ -186,11 +194,7 @@ absl::StatusOr<ArmResult> Experiment::RunArm(const ArmSpec& arm) {
       if (rerun->texts[i].tokens != run->texts[i].tokens) result.repeat_identical = false;
     }
   }
-  if (!reference_.has_value()) {
-    reference_ = (*histories)[0];
-    reference_text_ = run->texts[0];
-    reference_tp_ = arm.spec.tp;
-  }
+  references_[arm.name] = {(*histories)[0], run->texts[0], arm.spec.tp};
   std::vector<int32_t> medians;
   result.min_batch = (*histories)[0].min_batch;
   for (const TrialHistory& history : *histories) {
@@ -205,33 +209,27 @@ absl::StatusOr<ArmResult> Experiment::RunArm(const ArmSpec& arm) {
   if (absl::Status status = FindDivergences(*histories, *run, &decoder, &result); !status.ok()) {
     return status;
   }
-  result.differ_from_first = std::ssize(result.divergences);
+  result.differ = std::ssize(result.divergences);
   return result;
 }
 
+std::string Joined(const std::vector<std::string>& names) { return absl::StrJoin(names, ", "); }
+
+// In the words of the chapter: one arm supports a story, two arms support a claim.
 std::string VerdictOf(const std::vector<ArmResult>& arms) {
-  const std::string& first = arms[0].name;
-  if (arms[0].distinct != 1) {
-    return absl::StrCat("'", first, "' itself gives ", arms[0].distinct,
-                        " texts: the trials are not one experiment, or something leaks");
+  std::vector<std::string> moved, same;
+  for (const ArmResult& arm : arms) {
+    if (arm.name == arm.against && arm.distinct != 1) {
+      return absl::StrCat("'", arm.name, "' itself gives ", arm.distinct,
+                          " texts: its trials are not one experiment, or something leaks");
+    }
+    if (arm.name == arm.against || arm.inconclusive) continue;
+    (arm.differ > 0 ? moved : same).push_back(absl::StrCat(arm.name, " against ", arm.against));
   }
-  std::string moved, same;
-  int64_t num_moved = 0;
-  for (size_t i = 1; i < arms.size(); ++i) {
-    if (arms[i].inconclusive) continue;
-    std::string& list = arms[i].differ_from_first > 0 ? moved : same;
-    if (!list.empty()) list += ", ";
-    absl::StrAppend(&list, arms[i].name);
-    num_moved += arms[i].differ_from_first > 0 ? 1 : 0;
-  }
-  const std::string cured = same.empty() ? "" : "; no trial differs under: " + same;
-  if (num_moved == 0) return absl::StrCat("no arm gives another text than '", first, "'");
-  if (num_moved == 1) {
-    return absl::StrCat("one arm supports a story: ", moved, " gives other texts than '", first,
-                        "'", cured);
-  }
-  return absl::StrCat(num_moved, " arms support a claim: ", moved, " give other texts than '",
-                      first, "'", cured);
+  const std::string rest = same.empty() ? "" : absl::StrCat("; no trial differs: ", Joined(same));
+  if (moved.empty()) return absl::StrCat("no arm gives another text", rest);
+  if (moved.size() == 1) return absl::StrCat("one arm supports a story: ", moved[0], rest);
+  return absl::StrCat(moved.size(), " arms support a claim: ", Joined(moved), rest);
 }
 
 absl::StatusOr<ExperimentResult> Experiment::Run() {
@@ -249,7 +247,7 @@ absl::StatusOr<ExperimentResult> Experiment::Run() {
     if (!one.ok()) return one.status();
     result.arms.push_back(*std::move(one));
   }
-  result.reference = reference_text_.top_twos;
+  result.reference = references_.at(trials_.arms[0].name).text.top_twos;
   result.verdict = VerdictOf(result.arms);
   return result;
 }

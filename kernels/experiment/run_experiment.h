@@ -1,4 +1,4 @@
-// All arms of an experiment: simulated, executed, compared with the first one (docs/experiment.md).
+// All arms of an experiment: simulated, executed, compared with each other (docs/experiment.md).
 #ifndef BATCHVAR_KERNELS_EXPERIMENT_RUN_EXPERIMENT_H_
 #define BATCHVAR_KERNELS_EXPERIMENT_RUN_EXPERIMENT_H_
 
@@ -22,8 +22,8 @@ struct ExperimentOptions {
   Isa isa = Isa::kScalar;
   int32_t threads = 1;  // never changes a bit
   bool repeat = true;   // run every arm a second time and compare
-  // Ops that are summed in every trial as in the first arm's first trial: if the texts then agree,
-  // they were the cause.
+  // Ops that are summed in every trial as in the first trial of the arm it is compared with: if the
+  // texts then agree, they were the cause.
   std::vector<Op> pinned;
   std::function<void(const std::string& arm, int64_t done, int64_t of)> progress =
       [](const std::string&, int64_t, int64_t) {};

@@ -62,8 +62,8 @@ std::vector<Request> ArmPlanner::Calls(int64_t trial, int64_t prompt_tokens) con
   std::vector<Request> calls;
   if (arm_.warm) calls.push_back(CallOf(kProducer, 0, prompt_tokens, 1, kTargetText));
   for (int32_t call = 0; call <= arm_.fillers; ++call) {
-    const auto offset =
-        static_cast<TimeNs>(offsets.NextUniform() * trials_.window_s * static_cast<double>(kNsPerSecond));
+    const auto offset = static_cast<TimeNs>(offsets.NextUniform() * trials_.window_s *
+                                            static_cast<double>(kNsPerSecond));
     calls.push_back(
         call == 0
             ? CallOf(kTarget, begin + offset, prompt_tokens, trials_.max_tokens, kTargetText)

@@ -69,12 +69,28 @@ ArmNode ReadArm(const ConfigNode& node, uint64_t seed, FirstError* errors) {
   MapReader reader(node, "experiment.arms", errors);
   reader.Require({"name"});
   reader.Text("name", &result.arm.name);
+  reader.Text("against", &result.arm.against);
   reader.Integer("fillers", 0, kMaxFillers, &result.arm.fillers);
   reader.Bool("warm", &result.arm.warm);
   reader.Unsigned("seed", &result.arm.seed);
   result.set = OverridesOf(reader.Child("set"), errors);
   reader.Finish();
   return result;
+}
+
+// The last arm's name is new, and it is compared with one that has run before it.
+void CheckNames(const std::vector<ArmNode>& arms, MapReader* reader) {
+  const ArmSpec& last = arms.back().arm;
+  std::vector<std::string> earlier;
+  for (size_t i = 0; i + 1 < arms.size(); ++i) earlier.push_back(arms[i].arm.name);
+  const auto is_earlier = [&earlier](const std::string& name) {
+    return std::find(earlier.begin(), earlier.end(), name) != earlier.end();
+  };
+  if (is_earlier(last.name)) reader->Error("arms", "two arms are called '" + last.name + "'");
+  if (!last.against.empty() && !is_earlier(last.against)) {
+    reader->Error("arms", "arm '" + last.name + "' is compared with '" + last.against +
+                              "', which is no earlier arm" + DidYouMean(last.against, earlier));
+  }
 }
 
 std::vector<ArmNode> ReadArms(MapReader* reader, uint64_t seed, FirstError* errors) {
@@ -87,10 +103,8 @@ std::vector<ArmNode> ReadArms(MapReader* reader, uint64_t seed, FirstError* erro
   }
   for (const ConfigNode& item : list->items) {
     arms.push_back(ReadArm(item, seed, errors));
-    const std::string& name = arms.back().arm.name;
-    for (size_t i = 0; i + 1 < arms.size(); ++i) {
-      if (arms[i].arm.name == name) reader->Error("arms", "two arms are called '" + name + "'");
-    }
+    CheckNames(arms, reader);
+    if (arms.back().arm.against.empty()) arms.back().arm.against = arms.front().arm.name;
   }
   return arms;
 }

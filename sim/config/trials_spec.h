@@ -15,6 +15,7 @@ namespace batchvar {
 // One condition under which all trials are run.
 struct ArmSpec {
   std::string name;
+  std::string against;  // the arm whose first text this one's are compared with: an earlier one
   int32_t fillers = 0;  // neighbours, sent in the same window as the request
   bool warm = false;    // the same prompt was served before: its KV may be in the prefix cache
   uint64_t seed = 0;    // of sampling; greedy decoding must not see it
@@ -33,7 +34,7 @@ struct TrialsSpec {
   DType logits = DType::kFp32;  // compared as fp32, or rounded to 16 bits first
   int32_t filler_prompt_tokens = 16;
   int32_t filler_output_tokens = 256;
-  std::vector<ArmSpec> arms;  // at least one; the first is what the others are compared with
+  std::vector<ArmSpec> arms;  // at least one; the first is compared with itself
 };
 
 }  // namespace batchvar

@@ -13,13 +13,13 @@
 
 namespace batchvar {
 
-// Where a trial's text parts from that of the first arm's first trial.
+// Where a trial's text parts from that of the first trial of the arm it is compared with ("a").
 struct TextDivergence {
   int64_t trial = 0;
   int64_t position = 0;  // generated token, from 0
-  int64_t token_a = 0;   // the first arm's
+  int64_t token_a = 0;
   int64_t token_b = 0;
-  float margin = 0.0f;  // of the first arm's top two there
+  float margin = 0.0f;  // of a's top two there
   bool tie = false;     // exactly 0
   // The first row that met another order: its position in the request, the first op in layer
   // order whose class differs, and what M the two had. Bits can part only from here on.
@@ -37,11 +37,12 @@ struct TextDivergence {
 
 struct ArmResult {
   std::string name;
+  std::string against;  // the arm whose first trial it is compared with
   int32_t fillers = 0;
   int64_t trials = 0;
-  int64_t distinct = 0;  // texts
-  int64_t top = 0;       // trials that share the commonest text
-  int64_t differ_from_first = 0;
+  int64_t distinct = 0;          // texts
+  int64_t top = 0;               // trials that share the commonest text
+  int64_t differ = 0;            // trials with another text than that one
   bool repeat_identical = true;  // the arm was run a second time, with the same texts
   bool inconclusive = false;     // the request met less than half of the company that was asked for
   int32_t min_batch = 0;

@@ -28,11 +28,12 @@ nlohmann::ordered_json DivergenceJson(const TextDivergence& divergence) {
 nlohmann::ordered_json ArmJson(const ArmResult& arm) {
   nlohmann::ordered_json json = {
       {"name", arm.name},
+      {"against", arm.against},
       {"fillers", arm.fillers},
       {"trials", arm.trials},
       {"distinct", arm.distinct},
       {"top", arm.top},
-      {"differ_from_alone", arm.differ_from_first},
+      {"differ_from_alone", arm.differ},
       {"repeat_identical", arm.repeat_identical},
       {"inconclusive", arm.inconclusive},
       {"batch", {{"min", arm.min_batch}, {"p50", arm.median_batch}, {"max", arm.max_batch}}},

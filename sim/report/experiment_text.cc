@@ -16,7 +16,7 @@ std::string ArmLine(const ArmResult& arm) {
   const std::string parted =
       first.exists ? absl::StrFormat("%d / %d / %d", first.min, first.median, first.max) : "-";
   const std::string top = absl::StrCat(arm.top, "/", arm.trials);
-  const std::string differ = absl::StrCat(arm.differ_from_first, "/", arm.trials);
+  const std::string differ = absl::StrCat(arm.differ, "/", arm.trials);
   const std::string batch =
       absl::StrFormat("%d / %d / %d", arm.min_batch, arm.median_batch, arm.max_batch);
   std::string line = absl::StrFormat("%-18s %-8d %-8s %-15s %-10s %s", arm.name, arm.distinct, top,
@@ -28,7 +28,7 @@ std::string ArmLine(const ArmResult& arm) {
 
 std::string DivergenceLine(const TextDivergence& divergence, const TokenWords& words) {
   std::string line =
-      absl::StrFormat("  trial %-3d token %-4d %s, alone %s; margin %.3g%s", divergence.trial,
+      absl::StrFormat("  trial %-3d token %-4d %s, not %s; margin %.3g%s", divergence.trial,
                       divergence.position, words(divergence.token_b), words(divergence.token_a),
                       divergence.margin, divergence.tie ? " (tie)" : "");
   if (divergence.row >= 0) {
@@ -45,7 +45,7 @@ std::string DivergenceLine(const TextDivergence& divergence, const TokenWords& w
 }
 
 std::string ArmDivergences(const ArmResult& arm, const TokenWords& words) {
-  std::string text = absl::StrCat("\n", arm.name, "\n");
+  std::string text = absl::StrCat("\n", arm.name, " against ", arm.against, "\n");
   const auto shown = std::min<int64_t>(kDivergencesShown, std::ssize(arm.divergences));
   for (int64_t i = 0; i < shown; ++i) text += DivergenceLine(arm.divergences[i], words);
   if (shown < std::ssize(arm.divergences)) {

@@ -149,8 +149,9 @@ void AddExperimentCommand(CLI::App* app, ExitCode* exit_code) {
   verb->add_option("file", flags->file, "Experiment with an `experiment` map (docs/experiment.md)")
       ->required();
   verb->add_option("--set", flags->set, "KEY=VALUE over the file, as often as needed");
-  verb->add_option("--pin", flags->pins,
-                   "Sum this op in every trial as the first arm does (o_proj, attention, ...)");
+  verb->add_option(
+      "--pin", flags->pins,
+      "Sum this op in every trial as the arm it is compared with does (o_proj, attention)");
   verb->add_option("--out", flags->out, "Folder for experiment.json and responses.jsonl");
   verb->add_option("--isa", flags->isa, "scalar, avx2, avx512, or best")->capture_default_str();
   verb->add_option("--threads", flags->threads, "Threads; results do not depend on it (all cores)");
