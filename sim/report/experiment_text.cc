@@ -9,7 +9,7 @@
 namespace batchvar {
 namespace {
 
-constexpr int64_t kDivergencesShown = 5;  // of an arm
+constexpr int64_t kPartingsShown = 6;  // of an arm
 
 std::string ArmLine(const ArmResult& arm) {
   const FirstDivergence first = FirstDivergenceOf(arm);
@@ -26,30 +26,51 @@ std::string ArmLine(const ArmResult& arm) {
   return line + "\n";
 }
 
-std::string DivergenceLine(const TextDivergence& divergence, const TokenWords& words) {
-  std::string line =
-      absl::StrFormat("  trial %-3d token %-4d %s, not %s; margin %.3g%s", divergence.trial,
-                      divergence.position, words(divergence.token_b), words(divergence.token_a),
-                      divergence.margin, divergence.tie ? " (tie)" : "");
-  if (divergence.row >= 0) {
-    absl::StrAppendFormat(&line, "; first other order: %s at position %d, M %d against %d",
-                          OpName(divergence.first_op), divergence.row, divergence.m_b,
-                          divergence.m_a);
+// Trials that part at one token in one way, told once.
+struct Parting {
+  TextDivergence first;  // of the first such trial
+  int64_t trials = 0;
+};
+
+std::vector<Parting> PartingsOf(const ArmResult& arm) {
+  std::vector<Parting> partings;
+  for (const TextDivergence& divergence : arm.divergences) {
+    const auto found = std::find_if(partings.begin(), partings.end(), [&](const Parting& parting) {
+      return parting.first.position == divergence.position &&
+             parting.first.token_b == divergence.token_b;
+    });
+    if (found == partings.end()) {
+      partings.push_back({divergence, 1});
+    } else {
+      ++found->trials;
+    }
   }
-  if (divergence.bits_differ) {
-    absl::StrAppendFormat(&line, "; first other bits: %s of layer %d, %d ULP",
-                          OpName(divergence.bits_op), divergence.bits_layer,
-                          divergence.bits_max_ulp);
+  return partings;
+}
+
+std::string PartingText(const Parting& parting, const TokenWords& words) {
+  const TextDivergence& first = parting.first;
+  std::string text = absl::StrFormat(
+      "  %d of them at token %d: %s, not %s; margin %.3g%s\n", parting.trials, first.position,
+      words(first.token_b), words(first.token_a), first.margin, first.tie ? ", a tie" : "");
+  if (first.row < 0) return text;
+  absl::StrAppendFormat(&text, "    trial %d: another order from position %d on, %s (M %d, not %d)",
+                        first.trial, first.row, OpName(first.first_op), first.m_b, first.m_a);
+  if (first.bits_differ) {
+    absl::StrAppendFormat(&text, "; first other bits in %s of layer %d, %d ULP",
+                          OpName(first.bits_op), first.bits_layer, first.bits_max_ulp);
   }
-  return line + "\n";
+  return text + "\n";
 }
 
 std::string ArmDivergences(const ArmResult& arm, const TokenWords& words) {
-  std::string text = absl::StrCat("\n", arm.name, " against ", arm.against, "\n");
-  const auto shown = std::min<int64_t>(kDivergencesShown, std::ssize(arm.divergences));
-  for (int64_t i = 0; i < shown; ++i) text += DivergenceLine(arm.divergences[i], words);
-  if (shown < std::ssize(arm.divergences)) {
-    absl::StrAppend(&text, "  ... ", std::ssize(arm.divergences) - shown, " more in --json\n");
+  std::string text = absl::StrCat("\n", arm.name, " against ", arm.against, ": ", arm.differ,
+                                  " of ", arm.trials, " trials part\n");
+  const std::vector<Parting> partings = PartingsOf(arm);
+  const auto shown = std::min<int64_t>(kPartingsShown, std::ssize(partings));
+  for (int64_t i = 0; i < shown; ++i) text += PartingText(partings[i], words);
+  if (shown < std::ssize(partings)) {
+    absl::StrAppend(&text, "  ... ", std::ssize(partings) - shown, " more in --json\n");
   }
   return text;
 }
