@@ -30,6 +30,9 @@ absl::StatusOr<ConfigNode> ResolveTree(ConfigNode root, const std::string& name,
   if (root.Find("base") != nullptr && root.Find("sweep") != nullptr) {
     return ConfigError({name, 0, 0, ""}, "is a sweep; run it with 'batchvar sweep'");
   }
+  if (root.Find("experiment") != nullptr) {
+    return ConfigError({name, 0, 0, ""}, "holds trials; run it with 'batchvar experiment'");
+  }
   if (root.Find("policies") == nullptr) {
     root.Set("policies", root.mark, ConfigNode::Scalar(root.mark, kDefaultPolicies));
   }
