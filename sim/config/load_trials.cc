@@ -194,4 +194,9 @@ absl::StatusOr<TrialsSpec> LoadTrialsText(const std::string& text, const std::st
   return LoadTree(*std::move(root), name, folder, overrides);
 }
 
+bool IsTrialsFile(const std::string& path) {
+  const absl::StatusOr<ConfigNode> root = ParseYamlFile(path);
+  return root.ok() && root->Find(kBlock) != nullptr;
+}
+
 }  // namespace batchvar

@@ -17,6 +17,9 @@ absl::StatusOr<TrialsSpec> LoadTrialsText(const std::string& text, const std::st
                                           const std::string& folder,
                                           const std::vector<std::string>& overrides);
 
+// True if the file can be read and has an `experiment` map.
+bool IsTrialsFile(const std::string& path);
+
 }  // namespace batchvar
 
 #endif  // BATCHVAR_SIM_CONFIG_LOAD_TRIALS_H_

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/config/load_experiment.h"
+#include "sim/config/load_trials.h"
 #include "tests/config/experiment_text.h"
 #include "tests/test_data.h"
 
@@ -34,6 +35,12 @@ TEST(ExpandToYaml, RoundTripsEveryShippedExperiment) {
   EXPECT_GE(files.size(), 5U);
   for (const std::string& file : files) {
     SCOPED_TRACE(file);
+    if (IsTrialsFile(file)) {
+      const absl::StatusOr<TrialsSpec> trials = LoadTrials(file, {});
+      ASSERT_TRUE(trials.ok()) << trials.status();
+      for (const ArmSpec& arm : trials->arms) ExpectRoundTrip(arm.spec, folder);
+      continue;
+    }
     const absl::StatusOr<ExperimentSpec> spec = LoadExperiment(file, {});
     ASSERT_TRUE(spec.ok()) << spec.status();
     ExpectRoundTrip(*spec, folder);

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "sim/config/load_experiment.h"
 #include "sim/config/load_sweep.h"
+#include "sim/config/load_trials.h"
 #include "sim/report/cell_line.h"
 #include "sim/report/sweep_gate.h"
 #include "sim/status/located_error.h"
@@ -41,10 +42,16 @@ absl::Status CheckSweep(const ConfigArguments& arguments) {
   return LoadGate(*sweep, *cells).status();
 }
 
+absl::Status CheckFile(const ConfigArguments& arguments) {
+  if (IsSweepFile(arguments.file)) return CheckSweep(arguments);
+  if (IsTrialsFile(arguments.file)) {
+    return LoadTrials(arguments.file, arguments.overrides).status();
+  }
+  return LoadExperiment(arguments.file, arguments.overrides).status();
+}
+
 ExitCode Validate(const ConfigArguments& arguments) {
-  const absl::Status status = IsSweepFile(arguments.file)
-                                  ? CheckSweep(arguments)
-                                  : LoadExperiment(arguments.file, arguments.overrides).status();
+  const absl::Status status = CheckFile(arguments);
   if (!status.ok()) return ReportError(status, arguments.json);
   if (!arguments.json) {
     PrintData(arguments.file + ": ok\n");
