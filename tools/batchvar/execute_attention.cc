@@ -3,7 +3,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +14,7 @@
 #include "sim/report/plan_json.h"
 #include "tools/batchvar/execute_flags.h"
 #include "tools/batchvar/flag_checks.h"
+#include "tools/batchvar/plan_flags.h"
 #include "tools/batchvar/terminal.h"
 
 namespace batchvar {
@@ -101,19 +101,14 @@ absl::StatusOr<AttentionData> AttentionDataOf(const AttentionExecuteFlags& flags
   return data;
 }
 
-absl::StatusOr<AttentionHeads> HeadsOf(const AttentionExecuteFlags& flags, DType dtype) {
-  constexpr int64_t kMaxHeads = 65536;
-  for (const auto& [flag, value] :
-       {std::pair("--q-heads", flags.q_heads), std::pair("--kv-heads", flags.kv_heads),
-        std::pair("--head-dim", flags.head_dim)}) {
-    if (absl::Status status = InRange(flag, value, kMaxHeads); !status.ok()) return status;
-  }
-  if (flags.q_heads % flags.kv_heads != 0) {
-    return FlagError("--kv-heads",
-                     absl::StrCat(flags.kv_heads, " does not divide --q-heads ", flags.q_heads));
-  }
-  return AttentionHeads{static_cast<int32_t>(flags.q_heads), static_cast<int32_t>(flags.kv_heads),
-                        static_cast<int32_t>(flags.head_dim), dtype};
+// The flags that `plan attention` has too, checked as it checks them.
+AttentionFlags ShapeOf(const AttentionExecuteFlags& flags) {
+  AttentionFlags shape;
+  shape.target.dtype = flags.common.dtype;
+  shape.q_heads = flags.q_heads;
+  shape.kv_heads = flags.kv_heads;
+  shape.head_dim = flags.head_dim;
+  return shape;
 }
 
 absl::Status RunAttention(AttentionExecuteFlags flags) {
@@ -122,7 +117,7 @@ absl::Status RunAttention(AttentionExecuteFlags flags) {
   if (flags.b_q_lens.empty()) flags.b_q_lens = flags.q_lens;
   const auto dtype = DTypeNamed(flags.common.dtype);
   if (!dtype.ok()) return dtype.status();
-  const auto heads = HeadsOf(flags, *dtype);
+  const auto heads = HeadsOf(ShapeOf(flags));
   if (!heads.ok()) return heads.status();
   const auto step_a = StepOf("--", flags.kv_lens, flags.q_lens);
   if (!step_a.ok()) return step_a.status();
