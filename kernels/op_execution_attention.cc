@@ -59,7 +59,7 @@ double ExactAttention(const AttentionOperands& head, int64_t kv_len, int64_t ele
   for (int64_t j = 0; j < kv_len; ++j) {
     for (int32_t d = 0; d < head.head_dim; ++d) {
       scores[j] +=
-          double{Widen(head.q[d], head.dtype)} * Widen(head.k[j * head.kv_stride + d], head.dtype);
+          double{Widen(head.q[d], head.dtype)} * Widen(head.k[head.KvOffset(j) + d], head.dtype);
     }
     scores[j] *= double{head.scale};
   }
@@ -68,7 +68,7 @@ double ExactAttention(const AttentionOperands& head, int64_t kv_len, int64_t ele
   for (int64_t j = 0; j < kv_len; ++j) {
     const double p = std::exp(scores[j] - largest);
     sum += p;
-    output += p * Widen(head.v[j * head.kv_stride + element], head.dtype);
+    output += p * Widen(head.v[head.KvOffset(j) + element], head.dtype);
   }
   return output / sum;
 }

@@ -15,8 +15,9 @@ namespace {
 
 bool ReadsTheSame(const AttentionJob& a, const AttentionJob& b) {
   const AttentionOperands &x = a.operands, &y = b.operands;
-  return x.k == y.k && x.v == y.v && x.kv_stride == y.kv_stride && x.head_dim == y.head_dim &&
-         x.dtype == y.dtype && (a.order == b.order || *a.order == *b.order);
+  return x.k == y.k && x.v == y.v && x.kv_stride == y.kv_stride && x.block_table == y.block_table &&
+         x.block_size == y.block_size && x.head_dim == y.head_dim && x.dtype == y.dtype &&
+         (a.order == b.order || *a.order == *b.order);
 }
 
 // Neighbouring jobs that run together.
@@ -105,7 +106,7 @@ void GroupRun::AddProducts(const std::vector<const uint16_t*>& rows, bool chain)
 
 void GroupRun::ScoresOfBlock(const Range& block) {
   const int64_t count = block.end - block.begin;
-  panels_.PackKeys(x_.k + block.begin * x_.kv_stride, x_.kv_stride, count, x_.head_dim, x_.dtype);
+  panels_.PackKeys(x_, block);
   sums_.assign(num_rows() * panels_.PaddedColumns(), 0.0f);
   std::vector<const uint16_t*> queries;
   for (const AttentionJob& job : jobs_) queries.push_back(job.operands.q);
@@ -144,7 +145,7 @@ void GroupRun::AddValuesByFma(const Range& block, GroupState* state) {
 
 void GroupRun::AddValues(const Range& block, GroupState* state) {
   const int64_t count = block.end - block.begin;
-  panels_.PackValues(x_.v + block.begin * x_.kv_stride, x_.kv_stride, count, x_.head_dim, x_.dtype);
+  panels_.PackValues(x_, block);
   const int64_t stride = panels_.PaddedColumns();
   sums_.assign(num_rows() * stride, 0.0f);
   rounded_.resize(p_.size());

@@ -39,36 +39,36 @@ void KvPanels::Begin(int64_t columns, int64_t summed) {
   }
 }
 
-void KvPanels::PackKeys(const uint16_t* keys, int64_t stride, int64_t count, int32_t head_dim,
-                        DType dtype) {
-  Begin(count, head_dim);
+void KvPanels::PackKeys(const AttentionOperands& x, const Range& block) {
+  const int64_t count = block.end - block.begin;
+  Begin(count, x.head_dim);
   for (int64_t column = 0; column < PaddedColumns(); ++column) {
     // Columns that fill up the last panel repeat the last position; nobody reads their sums.
-    const uint16_t* key = keys + std::min(column, count - 1) * stride;
-    uint16_t* word = Row(column / kPanelColumns, 0) + PanelWord(column % kPanelColumns, dtype);
-    for (int32_t d = 0; d < head_dim; ++d) word[d * kPanelColumns] = key[d];
-    if (column < count && AnySpecial(key, head_dim, dtype)) has_specials_ = true;
+    const uint16_t* key = x.k + x.KvOffset(block.begin + std::min(column, count - 1));
+    uint16_t* word = Row(column / kPanelColumns, 0) + PanelWord(column % kPanelColumns, x.dtype);
+    for (int32_t d = 0; d < x.head_dim; ++d) word[d * kPanelColumns] = key[d];
+    if (column < count && AnySpecial(key, x.head_dim, x.dtype)) has_specials_ = true;
   }
 }
 
-void KvPanels::PackValues(const uint16_t* values, int64_t stride, int64_t count, int32_t head_dim,
-                          DType dtype) {
-  Begin(head_dim, count);
+void KvPanels::PackValues(const AttentionOperands& x, const Range& block) {
+  const int64_t count = block.end - block.begin;
+  Begin(x.head_dim, count);
   for (int64_t panel = 0; panel < num_panels(); ++panel) {
     const int64_t begin = panel * kPanelColumns;
-    const int64_t width = std::min<int64_t>(kPanelColumns, head_dim - begin);
+    const int64_t width = std::min<int64_t>(kPanelColumns, x.head_dim - begin);
     for (int64_t k = 0; k < count; ++k) {
-      const uint16_t* value = values + k * stride + begin;
-      if (AnySpecial(value, width, dtype)) has_specials_ = true;
+      const uint16_t* value = x.v + x.KvOffset(block.begin + k) + begin;
+      if (AnySpecial(value, width, x.dtype)) has_specials_ = true;
       if (width == kPanelColumns) {
-        PackRow(value, dtype, Row(panel, k));
+        PackRow(value, x.dtype, Row(panel, k));
         continue;
       }
       // Columns that fill up the last panel repeat the last element.
       uint16_t columns[kPanelColumns];
       std::fill_n(columns, kPanelColumns, value[width - 1]);
       std::copy_n(value, width, columns);
-      PackRow(columns, dtype, Row(panel, k));
+      PackRow(columns, x.dtype, Row(panel, k));
     }
   }
 }

@@ -9,17 +9,16 @@
 
 #include "kernels/cpu/gemm_kernel.h"
 #include "sim/numerics/dtype.h"
+#include "sim/numerics/ordered_attention.h"
 
 namespace batchvar {
 
 class KvPanels {
  public:
-  // Keys [count][head_dim], position after position at `stride`: columns are positions, summed
-  // over head_dim.
-  void PackKeys(const uint16_t* keys, int64_t stride, int64_t count, int32_t head_dim, DType dtype);
-  // Values [count][head_dim]: columns are elements of the head, summed over positions.
-  void PackValues(const uint16_t* values, int64_t stride, int64_t count, int32_t head_dim,
-                  DType dtype);
+  // Keys of the positions `block`: columns are positions, summed over head_dim.
+  void PackKeys(const AttentionOperands& x, const Range& block);
+  // Their values: columns are elements of the head, summed over positions.
+  void PackValues(const AttentionOperands& x, const Range& block);
 
   int64_t num_panels() const { return (columns_ + kPanelColumns - 1) / kPanelColumns; }
   int64_t summed() const { return summed_; }

@@ -49,11 +49,11 @@ void Decoder::QkvProj(int32_t layer) {
       const std::span<const float> sums(&sums_[row * qkv.n()], qkv.n());
       Record(row, layer, Op::kQkvProj, sums);
       KvCache& cache = *rows_[row].cache;
-      const int64_t place =
-          rows_[row].position * cache.stride() + FirstKvHead(model_, weights_.tp, rank) * head_dim;
+      const int64_t position = rows_[row].position;
+      const int64_t head = FirstKvHead(model_, weights_.tp, rank) * head_dim;
       NarrowRow(sums.first(rank_q), dtype_, &queries_[row * q_width + rank * rank_q]);
-      NarrowRow(sums.subspan(rank_q, rank_kv), dtype_, cache.Keys(layer) + place);
-      NarrowRow(sums.last(rank_kv), dtype_, cache.Values(layer) + place);
+      NarrowRow(sums.subspan(rank_q, rank_kv), dtype_, cache.Key(layer, position) + head);
+      NarrowRow(sums.last(rank_kv), dtype_, cache.Value(layer, position) + head);
     });
   }
 }
@@ -65,7 +65,7 @@ void Decoder::Attention(int32_t layer) {
   mixed_.resize(num_rows() * width);
   jobs_.clear();
   for (int64_t row = 0; row < num_rows(); ++row) {
-    KvCache& cache = *rows_[row].cache;
+    const KvCache& cache = *rows_[row].cache;
     const Order& order = rows_[row].plan->SingleOrder(Op::kAttention);
     for (const Range& piece : order.pieces) {
       BV_CHECK(piece.begin >= 0 && piece.end <= rows_[row].position + 1);
@@ -79,6 +79,8 @@ void Decoder::Attention(int32_t layer) {
       job.operands.k = cache.Keys(layer) + head / group * head_dim;
       job.operands.v = cache.Values(layer) + head / group * head_dim;
       job.operands.kv_stride = cache.stride();
+      job.operands.block_table = cache.block_table();
+      job.operands.block_size = cache.block_size();
       job.order = &order;
       job.output = &sums_[row * width + head * head_dim];
     }
@@ -137,7 +139,7 @@ void Decoder::AttentionHalf(int32_t layer) {
   ForEachRow(num_rows(), [&](int64_t row) {
     KvCache& cache = *rows_[row].cache;
     uint16_t* q = &queries_[row * q_width];
-    uint16_t* k = cache.Keys(layer) + rows_[row].position * cache.stride();
+    uint16_t* k = cache.Key(layer, rows_[row].position);
     if (model_.qk_norm) {
       NormHeads(row, layer, Op::kQNorm, weights.q_norm, q, model_.q_heads);
       NormHeads(row, layer, Op::kKNorm, weights.k_norm, k, model_.kv_heads);

@@ -33,6 +33,27 @@ Op FirstOp(const RowPlan& a, const RowPlan& b) {
   return Op::kArgmax;
 }
 
+// How the row summed `op`, in the first strip of columns whose order is not the other row's.
+RowSum SumOf(const RowEvent& row, const RowEvent& other, Op op) {
+  RowSum sum;
+  sum.batch = row.batch;
+  sum.m = row.padded_m;
+  if (!row.plan->Has(op)) return sum;
+  const OpOrders& orders = row.plan->Of(op);
+  sum.klass = orders.klass;
+  size_t strip = 0;
+  if (other.plan->Has(op)) {
+    const std::vector<OrderStrip>& others = other.plan->Of(op).strips;
+    while (strip + 1 < orders.strips.size() && strip + 1 < others.size() &&
+           orders.strips[strip].order == others[strip].order) {
+      ++strip;
+    }
+  }
+  sum.pieces = orders.strips[strip].order.pieces;
+  sum.combine = CombineName(orders.strips[strip].order.combine);
+  return sum;
+}
+
 }  // namespace
 
 absl::Status DivergenceSearch::ExecuteRow(size_t event, const RowPlan& other,
@@ -101,8 +122,8 @@ absl::StatusOr<TextDivergence> DivergenceSearch::Find(const TrialHistory& histor
     }
     divergence = found->second;
     divergence.row = b.position;
-    divergence.m_a = a.padded_m;
-    divergence.m_b = b.padded_m;
+    divergence.a = SumOf(a, b, divergence.first_op);
+    divergence.b = SumOf(b, a, divergence.first_op);
   }
   divergence.position = position;
   divergence.token_a = *parted.first;
@@ -110,6 +131,8 @@ absl::StatusOr<TextDivergence> DivergenceSearch::Find(const TrialHistory& histor
   const TopTwo& top_two = text_.top_twos[static_cast<size_t>(position)];
   divergence.margin = top_two.Margin();
   divergence.tie = top_two.IsTie();
+  divergence.logits =
+      LogitDifferenceOf(top_two, text.top_twos[static_cast<size_t>(position)], logits_);
   return divergence;
 }
 

@@ -18,10 +18,14 @@ namespace batchvar {
 
 class DivergenceSearch {
  public:
-  // All arguments outlive the search.
+  // All arguments outlive the search. `logits` is the type in which they were compared.
   DivergenceSearch(Decoder* decoder, std::span<const int64_t> prompt, const TrialHistory& reference,
-                   const TrialText& reference_text)
-      : decoder_(decoder), prompt_(prompt), reference_(reference), text_(reference_text) {}
+                   const TrialText& reference_text, DType logits)
+      : decoder_(decoder),
+        prompt_(prompt),
+        reference_(reference),
+        text_(reference_text),
+        logits_(logits) {}
 
   // The texts differ. Rows are executed only where `may_execute`: another tensor-parallel degree
   // has other weights in the decoder. `trial` is left to the caller.
@@ -36,6 +40,7 @@ class DivergenceSearch {
   std::span<const int64_t> prompt_;
   const TrialHistory& reference_;
   const TrialText& text_;
+  DType logits_;
   std::map<std::pair<size_t, Digest>, TextDivergence> executed_;  // trials often part alike
 };
 

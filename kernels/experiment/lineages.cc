@@ -30,8 +30,12 @@ class Run {
   Run(Decoder* decoder, std::span<const int64_t> prompt,
       std::span<const TrialHistory* const> trials, const LineageOptions& options)
       : decoder_(decoder), trials_(trials), options_(options), prompt_(prompt.size()) {
-    auto first = std::make_unique<Lineage>(Lineage{
-        KvCache(decoder->weights().config.model), {prompt.begin(), prompt.end()}, {}, {}, 0});
+    auto first = std::make_unique<Lineage>(
+        Lineage{KvCache(decoder->weights().config.model, options.placement),
+                {prompt.begin(), prompt.end()},
+                {},
+                {},
+                0});
     for (size_t i = 0; i < trials.size(); ++i) first->trials.push_back(i);
     lineages_.push_back(std::move(first));
   }

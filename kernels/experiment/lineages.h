@@ -29,6 +29,7 @@ struct TrialText {
 struct LineageOptions {
   int64_t max_tokens = 256;
   DType logits = DType::kFp32;
+  KvPlacement placement;
   std::function<void(int64_t done, int64_t of)> progress = [](int64_t, int64_t) {};
 };
 

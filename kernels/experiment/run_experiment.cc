@@ -146,6 +146,9 @@ absl::StatusOr<LineageRun> Experiment::ExecuteArm(const ArmSpec& arm, const Deco
   LineageOptions options;
   options.max_tokens = trials_.max_tokens;
   options.logits = trials_.logits;
+  if (arm.kv_placement != 0) {
+    options.placement = {arm.spec.scheduler.block_size, arm.kv_placement};
+  }
   options.progress = [&](int64_t done, int64_t of) { options_.progress(arm.name, done, of); };
   std::vector<const TrialHistory*> pointers;
   for (const TrialHistory& history : histories) pointers.push_back(&history);
@@ -157,7 +160,8 @@ absl::Status Experiment::FindDivergences(const std::vector<TrialHistory>& histor
                                          const LineageRun& run, Decoder* decoder,
                                          ArmResult* result) {
   const Reference& reference = references_.at(result->against);
-  DivergenceSearch search(decoder, options_.prompt, reference.history, reference.text);
+  DivergenceSearch search(decoder, options_.prompt, reference.history, reference.text,
+                          trials_.logits);
   for (size_t trial = 0; trial < histories.size(); ++trial) {
     if (run.texts[trial].tokens == reference.text.tokens) continue;
     auto divergence =
@@ -210,6 +214,10 @@ absl::StatusOr<ArmResult> Experiment::RunArm(const ArmSpec& arm) {
     return status;
   }
   result.differ = std::ssize(result.divergences);
+  result.reference = references_.at(arm.against).text.top_twos;
+  std::vector<std::vector<TopTwo>> decisions;
+  for (const TrialText& text : run->texts) decisions.push_back(text.top_twos);
+  result.noise = NoiseBandOf(result.reference, decisions);
   return result;
 }
 

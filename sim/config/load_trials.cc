@@ -73,6 +73,7 @@ ArmNode ReadArm(const ConfigNode& node, uint64_t seed, FirstError* errors) {
   reader.Integer("fillers", 0, kMaxFillers, &result.arm.fillers);
   reader.Bool("warm", &result.arm.warm);
   reader.Unsigned("seed", &result.arm.seed);
+  reader.Unsigned("kv_placement", &result.arm.kv_placement);
   result.set = OverridesOf(reader.Child("set"), errors);
   reader.Finish();
   return result;

@@ -19,6 +19,9 @@ struct ArmSpec {
   int32_t fillers = 0;  // neighbours, sent in the same window as the request
   bool warm = false;    // the same prompt was served before: its KV may be in the prefix cache
   uint64_t seed = 0;    // of sampling; greedy decoding must not see it
+  // Which blocks of a paged KV cache the request is given; 0: one after another. The order in which
+  // they are read stays, so it must not change a bit.
+  uint64_t kv_placement = 0;
   ExperimentSpec spec;  // the experiment with the arm's `set` laid over it
 };
 

@@ -8,10 +8,22 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/digest.h"
+#include "sim/divergence/logit_noise.h"
 #include "sim/divergence/near_tie.h"
+#include "sim/numerics/order.h"
 #include "sim/shape/op_shape.h"
 
 namespace batchvar {
+
+// How one row was summed in one op, and in what company.
+struct RowSum {
+  int32_t batch = 0;          // requests in the step
+  int64_t m = 0;              // rows of the body's GEMMs
+  std::vector<Range> pieces;  // of the executed sum, in the order in which they are combined
+  std::string combine;
+  Digest klass;  // of the whole row
+};
 
 // Where a trial's text parts from that of the first trial of the arm it is compared with ("a").
 struct TextDivergence {
@@ -19,14 +31,15 @@ struct TextDivergence {
   int64_t position = 0;  // generated token, from 0
   int64_t token_a = 0;
   int64_t token_b = 0;
-  float margin = 0.0f;  // of a's top two there
-  bool tie = false;     // exactly 0
+  float margin = 0.0f;     // of a's top two there
+  bool tie = false;        // exactly 0
+  LogitDifference logits;  // there, of the tokens that both had among their top two
   // The first row that met another order: its position in the request, the first op in layer
-  // order whose class differs, and what M the two had. Bits can part only from here on.
+  // order whose class differs, and how the two summed it. Bits can part only from here on.
   int64_t row = -1;
   Op first_op = Op::kQkvProj;
-  int64_t m_a = 0;
-  int64_t m_b = 0;
+  RowSum a;
+  RowSum b;
   // By execution of that row under both plans: the first layer and op whose bits differ; layer -1
   // is outside of the layers.
   bool bits_differ = false;
@@ -52,6 +65,8 @@ struct ArmResult {
   int64_t rows_computed = 0;
   std::vector<TextDivergence> divergences;  // by trial
   std::vector<std::vector<int64_t>> texts;  // generated tokens, by trial
+  std::vector<TopTwo> reference;            // decisions of the first trial of `against`
+  NoiseBand noise;                          // of this arm's trials around it
 };
 
 // Over the trials whose text differs: where it does first.

@@ -31,8 +31,9 @@ namespace batchvar {
 
 inline constexpr int32_t kSoftmaxLanes = 32;
 
-// One head's view: q[head_dim]; position j's key at k + j * kv_stride, its value at
-// v + j * kv_stride (in elements). 16-bit words of `dtype`.
+// One head's view: q[head_dim]; position j's key at k + KvOffset(j), its value at v + KvOffset(j).
+// 16-bit words of `dtype`. Positions stand kv_stride elements apart, one after another or in the
+// blocks of a paged cache: where they lie never changes a bit.
 struct AttentionOperands {
   DType dtype = DType::kBf16;
   int32_t head_dim = 0;
@@ -41,6 +42,14 @@ struct AttentionOperands {
   const uint16_t* k = nullptr;
   const uint16_t* v = nullptr;
   int64_t kv_stride = 0;
+  const int32_t* block_table = nullptr;  // by block of the request: which one of the cache it is
+  int32_t block_size = 0;                // positions; of use with a table only
+
+  int64_t KvOffset(int64_t position) const {
+    if (block_table == nullptr) return position * kv_stride;
+    const int64_t block = block_table[position / block_size];
+    return (block * block_size + position % block_size) * kv_stride;
+  }
 };
 
 struct SoftmaxState {
@@ -60,16 +69,19 @@ inline float SumProbabilities(const float* p, int64_t count) {
 inline float ChainValues(const Order& order, const AttentionOperands& x, const float* p,
                          const Range& block, int32_t d, float sum) {
   const int64_t count = block.end - block.begin;
-  const uint16_t* v = x.v + block.begin * x.kv_stride + d;
+  const auto value_of = [&](int64_t j) { return x.v[x.KvOffset(block.begin + j) + d]; };
   if (!IsMma(order.arithmetic)) {
     for (int64_t j = 0; j < count; ++j) {
-      sum = FusedMultiplyAdd(p[j], Widen(v[j * x.kv_stride], x.dtype), sum);
+      sum = FusedMultiplyAdd(p[j], Widen(value_of(j), x.dtype), sum);
     }
     return CanonicalNan(sum);
   }
-  std::vector<uint16_t> rounded(count);
-  for (int64_t j = 0; j < count; ++j) rounded[j] = Narrow(p[j], x.dtype);
-  return Chain(order, {x.dtype, rounded.data(), 1, v, x.kv_stride}, 0, count, sum);
+  std::vector<uint16_t> rounded(count), values(count);
+  for (int64_t j = 0; j < count; ++j) {
+    rounded[j] = Narrow(p[j], x.dtype);
+    values[j] = value_of(j);
+  }
+  return Chain(order, {x.dtype, rounded.data(), 1, values.data(), 1}, 0, count, sum);
 }
 
 inline void VisitBlock(const Order& order, const AttentionOperands& x, const Range& block,
@@ -78,7 +90,7 @@ inline void VisitBlock(const Order& order, const AttentionOperands& x, const Ran
   std::vector<float> p(count);
   float largest = state->max;
   for (int64_t j = 0; j < count; ++j) {
-    const uint16_t* key = x.k + (block.begin + j) * x.kv_stride;
+    const uint16_t* key = x.k + x.KvOffset(block.begin + j);
     p[j] = x.scale * Chain(order, {x.dtype, x.q, 1, key, 1}, 0, x.head_dim, 0.0f);
     largest = OrderedMax(largest, p[j]);
   }

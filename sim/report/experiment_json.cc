@@ -7,16 +7,41 @@
 namespace batchvar {
 namespace {
 
+nlohmann::ordered_json SumJson(const RowSum& sum) {
+  nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
+  for (const Range& piece : sum.pieces) pieces.push_back({piece.begin, piece.end});
+  return {{"batch", sum.batch},
+          {"m", sum.m},
+          {"pieces", pieces},
+          {"combine", sum.combine},
+          {"class", sum.klass.Hex()}};
+}
+
+nlohmann::ordered_json NoiseJson(const ArmResult& arm) {
+  const NoiseSummary summary = SummaryOf(arm.noise, arm.reference);
+  return {{"median_width", summary.median_width},
+          {"max_width", summary.max_width},
+          {"margins_within", summary.within},
+          {"low", arm.noise.low},
+          {"high", arm.noise.high}};
+}
+
 nlohmann::ordered_json DivergenceJson(const TextDivergence& divergence) {
   nlohmann::ordered_json json = {{"trial", divergence.trial},     {"position", divergence.position},
                                  {"token_a", divergence.token_a}, {"token_b", divergence.token_b},
                                  {"margin", divergence.margin},   {"tie", divergence.tie}};
+  if (divergence.logits.known) {
+    json["logit_max_abs"] = divergence.logits.max_abs;
+    json["logit_max_ulp"] = divergence.logits.max_ulp;
+  }
   if (divergence.row < 0) return json;
   json["row"] = divergence.row;
   json["first_op"] = OpName(divergence.first_op);
   json["layer"] = divergence.bits_differ ? divergence.bits_layer : 0;
-  json["m_a"] = divergence.m_a;
-  json["m_b"] = divergence.m_b;
+  json["m_a"] = divergence.a.m;
+  json["m_b"] = divergence.b.m;
+  json["a"] = SumJson(divergence.a);
+  json["b"] = SumJson(divergence.b);
   if (divergence.bits_differ) {
     json["first_bits"] = {{"op", OpName(divergence.bits_op)},
                           {"layer", divergence.bits_layer},
@@ -47,6 +72,7 @@ nlohmann::ordered_json ArmJson(const ArmResult& arm) {
   for (const TextDivergence& divergence : arm.divergences) {
     json["divergences"].push_back(DivergenceJson(divergence));
   }
+  json["noise"] = NoiseJson(arm);
   return json;
 }
 

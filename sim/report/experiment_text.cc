@@ -5,11 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "sim/plan/plan_words.h"
 
 namespace batchvar {
 namespace {
 
 constexpr int64_t kPartingsShown = 6;  // of an arm
+constexpr size_t kTiesShown = 3;       // of an arm
 
 std::string ArmLine(const ArmResult& arm) {
   const FirstDivergence first = FirstDivergenceOf(arm);
@@ -48,14 +50,45 @@ std::vector<Parting> PartingsOf(const ArmResult& arm) {
   return partings;
 }
 
+// "2 x 48 at M 33"
+std::string SumWords(const RowSum& sum) {
+  return absl::StrCat(sum.pieces.empty() ? "no such op" : PiecesWords(sum.pieces), " at M ", sum.m);
+}
+
+// How far the arm's orders move margins, and which tokens that can turn.
+std::string NoiseText(const ArmResult& arm) {
+  const NoiseSummary noise = SummaryOf(arm.noise, arm.reference);
+  std::string text = absl::StrFormat(
+      "  margins move by %.2g (median; at most %.2g); %d of %d tokens are closer than they move",
+      noise.median_width, noise.max_width, noise.within, arm.reference.size());
+  std::vector<size_t> ties;
+  for (size_t i = 0; i < arm.reference.size() && ties.size() < kTiesShown; ++i) {
+    const float width = arm.noise.high[i] - arm.noise.low[i];
+    if (width > 0 && arm.reference[i].Margin() <= width) ties.push_back(i);
+  }
+  for (size_t i = 0; i < ties.size(); ++i) {
+    absl::StrAppendFormat(&text, "%s token %d (%.2g, from %.2g to %.2g)", i == 0 ? ":" : ",",
+                          ties[i], arm.reference[ties[i]].Margin(), arm.noise.low[ties[i]],
+                          arm.noise.high[ties[i]]);
+  }
+  if (noise.within > std::ssize(ties)) text += ", ...";
+  return text + "\n";
+}
+
 std::string PartingText(const Parting& parting, const TokenWords& words) {
   const TextDivergence& first = parting.first;
   std::string text = absl::StrFormat(
-      "  %d of them at token %d: %s, not %s; margin %.3g%s\n", parting.trials, first.position,
+      "  %d of them at token %d: %s, not %s; margin %.3g%s", parting.trials, first.position,
       words(first.token_b), words(first.token_a), first.margin, first.tie ? ", a tie" : "");
+  if (first.logits.known) {
+    absl::StrAppendFormat(&text, "; logits moved by %.2g (%d ULP)", first.logits.max_abs,
+                          first.logits.max_ulp);
+  }
+  text += "\n";
   if (first.row < 0) return text;
-  absl::StrAppendFormat(&text, "    trial %d: another order from position %d on, %s (M %d, not %d)",
-                        first.trial, first.row, OpName(first.first_op), first.m_b, first.m_a);
+  absl::StrAppendFormat(&text, "    trial %d: another order from position %d on, %s: %s, not %s",
+                        first.trial, first.row, OpName(first.first_op), SumWords(first.b),
+                        SumWords(first.a));
   if (first.bits_differ) {
     absl::StrAppendFormat(&text, "; first other bits in %s of layer %d, %d ULP",
                           OpName(first.bits_op), first.bits_layer, first.bits_max_ulp);
@@ -72,7 +105,7 @@ std::string ArmDivergences(const ArmResult& arm, const TokenWords& words) {
   if (shown < std::ssize(partings)) {
     absl::StrAppend(&text, "  ... ", std::ssize(partings) - shown, " more in --json\n");
   }
-  return text;
+  return text + NoiseText(arm);
 }
 
 }  // namespace

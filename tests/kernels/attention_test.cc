@@ -97,5 +97,41 @@ TEST_P(EveryIsa, EqualsTheDefinitionOnRandomOrders) {
   }
 }
 
+// Where the blocks of a paged cache lie, and that neighbours share them, changes nothing.
+TEST_P(EveryIsa, PagedPositionsHaveTheSameBits) {
+  RandomStream stream(12, "paged attention");
+  WorkerPool pool(1);
+  constexpr int32_t kHeadDim = 64;
+  for (int trial = 0; trial < 12; ++trial) {
+    const int64_t kv_len = 1 + static_cast<int64_t>(stream.NextBelow(200));
+    const Order order = RandomOrder(&stream, kv_len);
+    const int32_t block_size = trial % 2 == 0 ? 16 : 7;
+    const int64_t blocks = (kv_len + block_size - 1) / block_size;
+    const auto q = NormalWords("q", kHeadDim, order.output, 1.0f, trial);
+    const auto k = NormalWords("k", blocks * block_size * kHeadDim, order.output, 1.0f, trial);
+    const auto v = NormalWords("v", blocks * block_size * kHeadDim, order.output, 1.0f, trial);
+    std::vector<int32_t> table;
+    for (int64_t b = 0; b < blocks; ++b) table.push_back(static_cast<int32_t>(blocks - 1 - b));
+    auto paged_k = k, paged_v = v;
+    for (int64_t p = 0; p < kv_len; ++p) {
+      const int64_t place = table[p / block_size] * block_size + p % block_size;
+      std::copy_n(&k[p * kHeadDim], kHeadDim, &paged_k[place * kHeadDim]);
+      std::copy_n(&v[p * kHeadDim], kHeadDim, &paged_v[place * kHeadDim]);
+    }
+    AttentionOperands x = {order.output, kHeadDim, 0.125f, q.data(), k.data(), v.data(), kHeadDim};
+    std::vector<float> expected(kHeadDim), defined(kHeadDim), output(kHeadDim);
+    OrderedAttention(order, x, expected.data());
+    x.k = paged_k.data();
+    x.v = paged_v.data();
+    x.block_table = table.data();
+    x.block_size = block_size;
+    OrderedAttention(order, x, defined.data());
+    EXPECT_EQ(Bits(defined), Bits(expected)) << "trial " << trial;
+    const AttentionJob job = {x, &order, output.data()};
+    ASSERT_EQ(ExecuteAttention(GetParam(), {&job, 1}, &pool, nullptr), FloatFault::kNone);
+    EXPECT_EQ(Bits(output), Bits(expected)) << "trial " << trial;
+  }
+}
+
 }  // namespace
 }  // namespace batchvar
