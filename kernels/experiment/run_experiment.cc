@@ -16,15 +16,15 @@
 namespace batchvar {
 namespace {
 
-// The weights of every tensor-parallel degree that an arm asks for.
-class WeightsByTp {
+// The weights in every type and tensor-parallel degree that an arm asks for.
+class ArmWeights {
  public:
-  WeightsByTp(std::string folder, DType dtype) : folder_(std::move(folder)), dtype_(dtype) {}
+  explicit ArmWeights(std::string folder) : folder_(std::move(folder)) {}
 
-  absl::StatusOr<const DecoderWeights*> Of(int32_t tp) {
-    auto& weights = by_tp_[tp];
+  absl::StatusOr<const DecoderWeights*> Of(DType dtype, int32_t tp) {
+    auto& weights = loaded_[{dtype, tp}];
     if (weights == nullptr) {
-      absl::StatusOr<DecoderWeights> loaded = LoadDecoderWeights(folder_, dtype_, tp);
+      absl::StatusOr<DecoderWeights> loaded = LoadDecoderWeights(folder_, dtype, tp);
       if (!loaded.ok()) return loaded.status();
       weights = std::make_unique<DecoderWeights>(*std::move(loaded));
     }
@@ -33,9 +33,13 @@ class WeightsByTp {
 
  private:
   std::string folder_;
-  DType dtype_;
-  std::map<int32_t, std::unique_ptr<DecoderWeights>> by_tp_;
+  std::map<std::pair<DType, int32_t>, std::unique_ptr<DecoderWeights>> loaded_;
 };
+
+// As a server would name what it runs.
+std::string PoliciesOf(const PolicySpec& policies) {
+  return absl::StrCat(PolicyName(policies.gemm.kind), "/", PolicyName(policies.attention.kind));
+}
 
 // Without borrowed plans the planned shapes have to be the executed model's own.
 absl::Status CheckShapes(const TrialsSpec& trials, const ArmSpec& arm, const ModelSpec& executed) {
@@ -96,7 +100,7 @@ class Experiment {
       : trials_(trials),
         options_(options),
         pool_(options.threads),
-        weights_(options.weights_folder, trials.arms[0].spec.dtype) {}
+        weights_(options.weights_folder) {}
 
   absl::StatusOr<ExperimentResult> Run();
 
@@ -112,12 +116,13 @@ class Experiment {
   const TrialsSpec& trials_;
   const ExperimentOptions& options_;
   WorkerPool pool_;
-  WeightsByTp weights_;
+  ArmWeights weights_;
   // Every arm's first trial, by arm.
   struct Reference {
     TrialHistory history;
     TrialText text;
     int32_t tp = 1;
+    DType dtype = DType::kBf16;
   };
   std::map<std::string, Reference> references_;
 };
@@ -165,7 +170,8 @@ absl::Status Experiment::FindDivergences(const std::vector<TrialHistory>& histor
   for (size_t trial = 0; trial < histories.size(); ++trial) {
     if (run.texts[trial].tokens == reference.text.tokens) continue;
     auto divergence =
-        search.Find(histories[trial], run.texts[trial], reference.tp == decoder->weights().tp);
+        search.Find(histories[trial], run.texts[trial],
+                    reference.tp == decoder->weights().tp && reference.dtype == result->dtype);
     if (!divergence.ok()) return divergence.status();
     divergence->trial = static_cast<int64_t>(trial);
     result->divergences.push_back(*divergence);
@@ -174,7 +180,7 @@ absl::Status Experiment::FindDivergences(const std::vector<TrialHistory>& histor
 }
 
 absl::StatusOr<ArmResult> Experiment::RunArm(const ArmSpec& arm) {
-  const auto weights = weights_.Of(arm.spec.tp);
+  const auto weights = weights_.Of(arm.spec.dtype, arm.spec.tp);
   if (!weights.ok()) return weights.status();
   const auto histories = SimulateArm(arm, **weights);
   if (!histories.ok()) return histories.status();
@@ -185,6 +191,11 @@ absl::StatusOr<ArmResult> Experiment::RunArm(const ArmSpec& arm) {
   result.against = arm.against;
   result.fillers = arm.fillers;
   result.trials = trials_.trials;
+  result.device = arm.spec.device.name;
+  result.tp = arm.spec.tp;
+  result.dtype = arm.spec.dtype;
+  result.policies = PoliciesOf(arm.spec.policies);
+  result.sampling_seed = arm.seed;
   result.rows_needed = run->rows_needed;
   result.rows_computed = run->rows_computed;
   result.top = CommonestText(run->texts, &result.distinct);
@@ -198,10 +209,12 @@ absl::StatusOr<ArmResult> Experiment::RunArm(const ArmSpec& arm) {
       if (rerun->texts[i].tokens != run->texts[i].tokens) result.repeat_identical = false;
     }
   }
-  references_[arm.name] = {(*histories)[0], run->texts[0], arm.spec.tp};
+  references_[arm.name] = {(*histories)[0], run->texts[0], arm.spec.tp, arm.spec.dtype};
   std::vector<int32_t> medians;
   result.min_batch = (*histories)[0].min_batch;
   for (const TrialHistory& history : *histories) {
+    result.met.push_back({history.min_batch, history.median_batch, history.max_batch,
+                          history.cached_tokens, history.preemptions});
     medians.push_back(history.median_batch);
     result.min_batch = std::min(result.min_batch, history.min_batch);
     result.max_batch = std::max(result.max_batch, history.max_batch);
@@ -215,9 +228,8 @@ absl::StatusOr<ArmResult> Experiment::RunArm(const ArmSpec& arm) {
   }
   result.differ = std::ssize(result.divergences);
   result.reference = references_.at(arm.against).text.top_twos;
-  std::vector<std::vector<TopTwo>> decisions;
-  for (const TrialText& text : run->texts) decisions.push_back(text.top_twos);
-  result.noise = NoiseBandOf(result.reference, decisions);
+  for (const TrialText& text : run->texts) result.decisions.push_back(text.top_twos);
+  result.noise = NoiseBandOf(result.reference, result.decisions);
   return result;
 }
 
@@ -249,6 +261,9 @@ absl::StatusOr<ExperimentResult> Experiment::Run() {
   result.isa = IsaName(options_.isa);
   result.seed = trials_.arms[0].spec.seed;
   result.prompt_tokens = std::ssize(options_.prompt);
+  Sha256 prompt;
+  for (const int64_t token : options_.prompt) prompt.UpdateI64(token);
+  result.prompt_digest = prompt.FinishDigest();
   result.max_tokens = trials_.max_tokens;
   for (const ArmSpec& arm : trials_.arms) {
     auto one = RunArm(arm);

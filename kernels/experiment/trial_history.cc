@@ -118,6 +118,8 @@ absl::StatusOr<TrialHistory> ArmPlanner::Simulate(int64_t trial, int64_t prompt_
   TrialHistory history;
   // Positions that came out of the prefix cache were computed by whoever served the prompt first.
   const int64_t cached = target.entries().front().num_computed;
+  history.cached_tokens = cached;
+  history.preemptions = static_cast<int32_t>(target.preempted_at().size());
   AddEvents(producer, 0, cached, &history);
   for (RowEvent& event : history.events) event.samples = false;
   // A step that runs past the last token (asynchronous scheduling) answers nobody.

@@ -33,6 +33,8 @@ struct TrialHistory {
   int32_t median_batch = 0;  // requests in the steps that decoded
   int32_t min_batch = 0;
   int32_t max_batch = 0;
+  int64_t cached_tokens = 0;  // of the prompt, from the prefix cache
+  int32_t preemptions = 0;
 };
 
 // The plans of one arm, made once for all of its trials.

@@ -48,25 +48,41 @@ struct TextDivergence {
   uint32_t bits_max_ulp = 0;
 };
 
+// What the request met in one trial.
+struct TrialCompany {
+  int32_t min_batch = 0;  // requests in the steps that decoded it
+  int32_t median_batch = 0;
+  int32_t max_batch = 0;
+  int64_t cached_tokens = 0;  // of the prompt, from the prefix cache
+  int32_t preemptions = 0;
+};
+
 struct ArmResult {
   std::string name;
   std::string against;  // the arm whose first trial it is compared with
   int32_t fillers = 0;
   int64_t trials = 0;
-  int64_t distinct = 0;          // texts
-  int64_t top = 0;               // trials that share the commonest text
-  int64_t differ = 0;            // trials with another text than that one
-  bool repeat_identical = true;  // the arm was run a second time, with the same texts
-  bool inconclusive = false;     // the request met less than half of the company that was asked for
+  int64_t distinct = 0;  // texts
+  int64_t top = 0;       // trials that share the commonest text
+  int64_t differ = 0;    // trials with another text than that one
+  std::string device;
+  int32_t tp = 1;
+  DType dtype = DType::kBf16;
+  std::string policies;  // "textbook/fa3": of GEMMs and of attention
+  uint64_t sampling_seed = 0;
+  std::vector<TrialCompany> met;  // by trial
+  bool repeat_identical = true;   // the arm was run a second time, with the same texts
+  bool inconclusive = false;  // the request met less than half of the company that was asked for
   int32_t min_batch = 0;
   int32_t median_batch = 0;
   int32_t max_batch = 0;
   int64_t rows_needed = 0;
   int64_t rows_computed = 0;
-  std::vector<TextDivergence> divergences;  // by trial
-  std::vector<std::vector<int64_t>> texts;  // generated tokens, by trial
-  std::vector<TopTwo> reference;            // decisions of the first trial of `against`
-  NoiseBand noise;                          // of this arm's trials around it
+  std::vector<TextDivergence> divergences;     // by trial
+  std::vector<std::vector<int64_t>> texts;     // generated tokens, by trial
+  std::vector<std::vector<TopTwo>> decisions;  // of each of them
+  std::vector<TopTwo> reference;               // decisions of the first trial of `against`
+  NoiseBand noise;                             // of this arm's trials around it
 };
 
 // Over the trials whose text differs: where it does first.
@@ -86,6 +102,7 @@ struct ExperimentResult {
   std::string isa;
   uint64_t seed = 0;
   int64_t prompt_tokens = 0;
+  Digest prompt_digest;  // of the token ids, as 64-bit integers
   int64_t max_tokens = 0;
   std::vector<ArmResult> arms;
   std::vector<TopTwo> reference;  // of the first arm's first trial

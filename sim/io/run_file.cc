@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/base/check.h"
+#include "sim/io/digest_bytes.h"
 #include "sim/proto/run.pb.h"
 #include "sim/status/located_error.h"
 
@@ -18,23 +19,6 @@ namespace batchvar {
 namespace {
 
 constexpr uint32_t kSchemaVersion = 1;
-
-std::string BytesOf(const Digest& digest) {
-  std::string bytes;
-  for (const uint64_t word : {digest.hi, digest.lo}) {
-    for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(word >> shift);
-  }
-  return bytes;
-}
-
-Digest DigestOfBytes(const std::string& bytes) {
-  Digest digest;
-  for (size_t i = 0; i < 16 && i < bytes.size(); ++i) {
-    uint64_t& word = i < 8 ? digest.hi : digest.lo;
-    word = word << 8 | static_cast<uint8_t>(bytes[i]);
-  }
-  return digest;
-}
 
 proto::RunRecord RecordOf(const PlanRecord& plan) {
   proto::RunRecord record;

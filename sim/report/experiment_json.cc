@@ -97,13 +97,49 @@ nlohmann::ordered_json ExperimentJson(const ExperimentResult& result) {
   return json;
 }
 
+namespace {
+
+// One response in the flat form that engineers keep of real servers (docs/formats.md). The margins
+// are those of logits, which are those of log-probabilities.
+nlohmann::ordered_json ResponseJson(const ExperimentResult& result, const ArmResult& arm,
+                                    size_t trial) {
+  const TrialCompany& met = arm.met[trial];
+  nlohmann::ordered_json margins = nlohmann::ordered_json::array();
+  for (const TopTwo& decision : arm.decisions[trial]) margins.push_back(decision.Margin());
+  return {{"request_id", arm.name + "/" + std::to_string(trial)},
+          {"prompt_sha256", result.prompt_digest.Hex()},
+          {"model", result.model},
+          {"params",
+           {{"temperature", 0.0},
+            {"top_p", 1.0},
+            {"seed", arm.sampling_seed},
+            {"max_tokens", result.max_tokens}}},
+          {"status", 200},
+          {"attempt", 1},
+          {"finish_reason", "length"},
+          {"gpu", arm.device},
+          {"tp", arm.tp},
+          {"system_fingerprint", arm.policies},
+          {"concurrency", met.median_batch},
+          {"running_min", met.min_batch},
+          {"running_max", met.max_batch},
+          {"arm", arm.name},
+          {"usage",
+           {{"prompt_tokens", result.prompt_tokens},
+            {"completion_tokens", arm.texts[trial].size()},
+            {"cached_tokens", met.cached_tokens}}},
+          {"preemptions", met.preemptions},
+          {"token_ids", arm.texts[trial]},
+          {"margins", margins}};
+}
+
+}  // namespace
+
 std::string ResponsesJsonl(const ExperimentResult& result) {
   std::string lines;
   for (const ArmResult& arm : result.arms) {
     for (size_t trial = 0; trial < arm.texts.size(); ++trial) {
-      const nlohmann::ordered_json line = {
-          {"arm", arm.name}, {"trial", trial}, {"token_ids", arm.texts[trial]}};
-      lines += line.dump() + "\n";
+      lines += ResponseJson(result, arm, trial).dump() + "\n";
     }
   }
   return lines;

@@ -121,7 +121,8 @@ std::string ExperimentText(const ExperimentResult& result, const TokenWords& wor
                         "first parted", "differ", "batch");
   for (const ArmResult& arm : result.arms) text += ArmLine(arm);
   for (const ArmResult& arm : result.arms) {
-    if (!arm.divergences.empty()) text += ArmDivergences(arm, words);
+    const bool moved = SummaryOf(arm.noise, arm.reference).max_width > 0;
+    if (moved || !arm.divergences.empty()) text += ArmDivergences(arm, words);
   }
   int64_t needed = 0, computed = 0;
   for (const ArmResult& arm : result.arms) {

@@ -14,6 +14,7 @@
 #include "kernels/experiment/run_experiment.h"
 #include "kernels/tokenizer/byte_alphabet.h"
 #include "sim/config/load_trials.h"
+#include "sim/io/experiment_file.h"
 #include "sim/report/experiment_json.h"
 #include "sim/report/experiment_text.h"
 #include "tools/batchvar/commands.h"
@@ -82,6 +83,10 @@ absl::Status WriteResults(const std::string& folder, const ExperimentResult& res
   if (error) return FlagError("--out", folder + ": " + error.message());
   absl::Status status =
       WriteResultFile(folder + "/experiment.json", JsonLine(ExperimentJson(result)));
+  if (status.ok()) {
+    status = WriteResultFile(folder + "/experiment.binpb",
+                             ExperimentBytes(result, absl::StrCat("batchvar ", BATCHVAR_VERSION)));
+  }
   if (!status.ok()) return status;
   return WriteResultFile(folder + "/responses.jsonl", ResponsesJsonl(result));
 }
@@ -152,7 +157,8 @@ void AddExperimentCommand(CLI::App* app, ExitCode* exit_code) {
   verb->add_option(
       "--pin", flags->pins,
       "Sum this op in every trial as the arm it is compared with does (o_proj, attention)");
-  verb->add_option("--out", flags->out, "Folder for experiment.json and responses.jsonl");
+  verb->add_option("--out", flags->out,
+                   "Folder for experiment.json, experiment.binpb and responses.jsonl");
   verb->add_option("--isa", flags->isa, "scalar, avx2, avx512, or best")->capture_default_str();
   verb->add_option("--threads", flags->threads, "Threads; results do not depend on it (all cores)");
   verb->add_flag("--once", flags->once, "Do not run every arm a second time");
