@@ -1,4 +1,4 @@
-// ExperimentSpec -> YAML that reads back into an equal one. Keys stand in the order of
+// ExperimentSpec, TrialsSpec -> YAML that reads back into an equal one. Keys stand in the order of
 // docs/config.md; keys that the chosen policy, process or padding does not use are left out,
 // because reading them back would be an error.
 #include <string>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/config/load_experiment.h"
+#include "sim/config/load_trials.h"
 #include "sim/config/scalar_text.h"
 #include "sim/config/spec_names.h"
 #include "sim/config/spec_parts.h"
@@ -167,28 +168,82 @@ void WriteLength(std::string_view key, const LengthSpec& length, YamlWriter* out
   out->Close();
 }
 
+void WriteWorkload(const WorkloadSpec& workload, YamlWriter* out) {
+  out->Open("workload");
+  if (workload.has_trace) {
+    WriteTrace(workload.trace, out);
+  } else {
+    WriteArrivals(workload.synthetic.arrivals, out);
+    WriteLength("prompt_len", workload.synthetic.prompt_len, out);
+    WriteLength("output_len", workload.synthetic.output_len, out);
+    out->Integer("num_requests", workload.synthetic.num_requests);
+  }
+  out->Close();
+}
+
+// Device, scheduler and policies: what a server is.
+void WriteServer(const ExperimentSpec& spec, YamlWriter* out) {
+  WriteDevice(spec.device, out);
+  out->Integer("tp", spec.tp);
+  out->Word("dtype", DTypeName(spec.dtype));
+  WriteScheduler(spec, out);
+  WritePolicies(spec.policies, out);
+}
+
+std::string ArmText(const ArmSpec& arm, const std::string& first) {
+  std::string text = "{name: " + QuotedText(arm.name);
+  if (arm.against != first) text += ", against: " + QuotedText(arm.against);
+  text += ", fillers: " + std::to_string(arm.fillers);
+  text += arm.warm ? ", warm: true" : ", warm: false";
+  text += ", seed: " + std::to_string(arm.seed);
+  text += ", kv_placement: " + std::to_string(arm.kv_placement);
+  std::string set;
+  for (const ConfigOverride& key : arm.set) {
+    set += (set.empty() ? "" : ", ") + key.key + ": " + FlowText(key.value);
+  }
+  return text + (set.empty() ? "}" : ", set: {" + set + "}}");
+}
+
 }  // namespace
+
+std::string ExpandToYaml(const TrialsSpec& trials) {
+  YamlWriter out;
+  out.Integer("schema_version", trials.base.schema_version);
+  out.Word("seed", std::to_string(trials.base.seed));
+  if (trials.plan_model.empty()) {
+    WriteModel(trials.base.model, &out);
+  } else {
+    out.Text("model", trials.weights);
+    out.Text("plan_model", trials.plan_model);
+  }
+  WriteServer(trials.base, &out);
+  out.Open("experiment");
+  out.Text("weights", trials.weights);
+  if (trials.prompt_ids.empty()) out.Text("prompt", trials.prompt);
+  std::string ids;
+  for (const int64_t id : trials.prompt_ids) ids += (ids.empty() ? "" : ", ") + std::to_string(id);
+  if (!ids.empty()) out.Word("prompt_ids", "[" + ids + "]");
+  out.Bool("add_bos", trials.add_bos);
+  out.Integer("max_tokens", trials.max_tokens);
+  out.Integer("trials", trials.trials);
+  out.Number("window_s", trials.window_s);
+  out.Word("logits", DTypeName(trials.logits));
+  out.Word("fillers", "{prompt_tokens: " + std::to_string(trials.filler_prompt_tokens) +
+                          ", output_tokens: " + std::to_string(trials.filler_output_tokens) + "}");
+  out.Open("arms");
+  for (const ArmSpec& arm : trials.arms) out.Item(ArmText(arm, trials.arms.front().name));
+  out.Close();
+  out.Close();
+  return out.TakeText();
+}
 
 std::string ExpandToYaml(const ExperimentSpec& spec) {
   YamlWriter out;
   out.Integer("schema_version", spec.schema_version);
   out.Word("seed", std::to_string(spec.seed));
   WriteModel(spec.model, &out);
-  WriteDevice(spec.device, &out);
-  out.Integer("tp", spec.tp);
-  out.Word("dtype", DTypeName(spec.dtype));
-  WriteScheduler(spec, &out);
-  WritePolicies(spec.policies, &out);
-  out.Open("workload");
-  if (spec.workload.has_trace) {
-    WriteTrace(spec.workload.trace, &out);
-  } else {
-    WriteArrivals(spec.workload.synthetic.arrivals, &out);
-    WriteLength("prompt_len", spec.workload.synthetic.prompt_len, &out);
-    WriteLength("output_len", spec.workload.synthetic.output_len, &out);
-    out.Integer("num_requests", spec.workload.synthetic.num_requests);
-  }
-  out.Close();
+  WriteServer(spec, &out);
+  WriteWorkload(spec.workload, &out);
   out.Open("goodput");
   out.Number("ttft_ms", spec.goodput.ttft_ms);
   out.Number("tpot_ms", spec.goodput.tpot_ms);

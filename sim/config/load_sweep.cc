@@ -7,6 +7,7 @@
 #include "sim/config/config_files.h"
 #include "sim/config/config_reader.h"
 #include "sim/config/load_experiment.h"
+#include "sim/config/load_trials.h"
 #include "sim/config/read_sweep.h"
 #include "sim/config/row_set.h"
 #include "sim/config/sweep_cells.h"
@@ -67,7 +68,7 @@ absl::Status MakeCells(const SweepParts& parts, SweepSpec* sweep) {
 
 absl::StatusOr<std::vector<int64_t>> RowsOfCell(const SweepSpec& sweep, const SweepCell& cell) {
   std::vector<int64_t> rows;
-  if (sweep.command == SweepCommand::kSimulate) return rows;
+  if (MakesOwnSteps(sweep.command)) return rows;
   const ConfigOverride* m = cell.Find(kRowsKey);
   if (m != nullptr) {
     absl::StatusOr<std::vector<int64_t>> read = ReadRowSet(m->value, kRowsKey);
@@ -195,26 +196,63 @@ absl::StatusOr<SweepSpec> LoadSweepText(const std::string& text, const std::stri
 }
 
 absl::StatusOr<ExperimentSpec> LoadBase(const SweepSpec& sweep) {
+  if (sweep.command == SweepCommand::kExperiment) {
+    absl::StatusOr<TrialsSpec> trials =
+        LoadTrialsTree(sweep.base, sweep.base_name, sweep.base_folder, sweep.flags);
+    if (!trials.ok()) return trials.status();
+    return trials->base;
+  }
   return LoadExperimentTree(sweep.base, sweep.base_name, sweep.base_folder, sweep.flags);
 }
 
-absl::StatusOr<std::vector<absl::StatusOr<ExperimentSpec>>> LoadCells(const SweepSpec& sweep) {
+namespace {
+
+// Every cell through `load`, which takes the base and the cell's layers.
+template <typename Spec, typename Load>
+absl::StatusOr<std::vector<absl::StatusOr<Spec>>> LoadEach(const SweepSpec& sweep,
+                                                           const Load& load) {
   // Files that the base names are read once. A wrong name stays: a cell may replace it.
   ConfigNode base = sweep.base;
   for (ConfigEntry& entry : base.entries) {
     const ReferencePart* part = FindReferencePart(entry.key);
     if (part != nullptr) InlineReference(*part, sweep.base_folder, &entry.value).IgnoreError();
   }
-  std::vector<absl::StatusOr<ExperimentSpec>> experiments;
+  std::vector<absl::StatusOr<Spec>> specs;
   bool any = false;
   for (const SweepCell& cell : sweep.cells) {
-    experiments.push_back(
-        LoadExperimentTree(sweep.base, sweep.base_name, sweep.base_folder, LayersOf(sweep, cell)));
-    const absl::Status& status = experiments.back().status();
+    specs.push_back(load(base, LayersOf(sweep, cell)));
+    const absl::Status& status = specs.back().status();
     if (IsUnknownKeyError(status)) return status;
     any = any || status.ok();
   }
-  if (!any) return experiments.front().status();
+  if (!any) return specs.front().status();
+  return specs;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<absl::StatusOr<TrialsSpec>>> LoadTrialCells(const SweepSpec& sweep) {
+  return LoadEach<TrialsSpec>(
+      sweep, [&sweep](const ConfigNode&, const std::vector<ConfigOverride>& layers) {
+        // The tree as it stands: a model's name is that of its weights, too.
+        return LoadTrialsTree(sweep.base, sweep.base_name, sweep.base_folder, layers);
+      });
+}
+
+absl::StatusOr<std::vector<absl::StatusOr<ExperimentSpec>>> LoadCells(const SweepSpec& sweep) {
+  if (sweep.command != SweepCommand::kExperiment) {
+    return LoadEach<ExperimentSpec>(
+        sweep, [&sweep](const ConfigNode& base, const std::vector<ConfigOverride>& layers) {
+          return LoadExperimentTree(base, sweep.base_name, sweep.base_folder, layers);
+        });
+  }
+  const auto trials = LoadTrialCells(sweep);
+  if (!trials.ok()) return trials.status();
+  std::vector<absl::StatusOr<ExperimentSpec>> experiments;
+  for (const absl::StatusOr<TrialsSpec>& cell : *trials) {
+    experiments.push_back(cell.ok() ? absl::StatusOr<ExperimentSpec>(cell->base)
+                                    : absl::StatusOr<ExperimentSpec>(cell.status()));
+  }
   return experiments;
 }
 

@@ -12,12 +12,17 @@
 #include "sim/config/config_node.h"
 #include "sim/config/config_overrides.h"
 #include "sim/config/experiment_spec.h"
+#include "sim/config/trials_spec.h"
 
 namespace batchvar {
 
-enum class SweepCommand : uint8_t { kPlan, kClasses, kSimulate };
+enum class SweepCommand : uint8_t { kPlan, kClasses, kSimulate, kExperiment };
 
 const char* SweepCommandName(SweepCommand command);
+// Runs a server, whose steps have the M that they have.
+inline bool MakesOwnSteps(SweepCommand command) {
+  return command == SweepCommand::kSimulate || command == SweepCommand::kExperiment;
+}
 
 // The swept keys that are not keys of experiments. They mean what the flags of `classes` mean.
 inline constexpr char kRowsKey[] = "m";        // M of plan, and the range of M of classes
@@ -32,7 +37,7 @@ inline constexpr int64_t kMaxKvLens = 1024;
 struct SweepCell {
   std::string label;                 // of a scenario or an included cell; else empty
   std::vector<ConfigOverride> sets;  // the swept keys, those of the step among them
-  std::vector<int64_t> rows;         // plan: one M; classes: all of them; simulate: none
+  std::vector<int64_t> rows;         // plan: one M; classes: all of them; others: none
   std::vector<int64_t> kv_lens;      // attention at each of them; plan: at most one
   int64_t q_len = 1;                 // at most any KV length
 
@@ -61,8 +66,11 @@ absl::StatusOr<SweepSpec> LoadSweepText(const std::string& text, const std::stri
                                         const std::vector<std::string>& overrides);
 
 // The experiment of every cell, or what is wrong with it. A key that does not exist is an error of
-// the whole sweep, and so is a mistake that leaves no cell.
+// the whole sweep, and so is a mistake that leaves no cell. Of command `experiment`: what the arms
+// of a cell share.
 absl::StatusOr<std::vector<absl::StatusOr<ExperimentSpec>>> LoadCells(const SweepSpec& sweep);
+// The arms and trials of every cell of command `experiment`, else as LoadCells.
+absl::StatusOr<std::vector<absl::StatusOr<TrialsSpec>>> LoadTrialCells(const SweepSpec& sweep);
 // The base with the flags and no cell's values.
 absl::StatusOr<ExperimentSpec> LoadBase(const SweepSpec& sweep);
 

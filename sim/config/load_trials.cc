@@ -58,32 +58,26 @@ std::vector<ConfigOverride> OverridesOf(const ConfigNode* set, FirstError* error
   return overrides;
 }
 
-struct ArmNode {
+ArmSpec ReadArm(const ConfigNode& node, FirstError* errors) {
   ArmSpec arm;
-  std::vector<ConfigOverride> set;
-};
-
-ArmNode ReadArm(const ConfigNode& node, uint64_t seed, FirstError* errors) {
-  ArmNode result;
-  result.arm.seed = seed;
   MapReader reader(node, "experiment.arms", errors);
   reader.Require({"name"});
-  reader.Text("name", &result.arm.name);
-  reader.Text("against", &result.arm.against);
-  reader.Integer("fillers", 0, kMaxFillers, &result.arm.fillers);
-  reader.Bool("warm", &result.arm.warm);
-  reader.Unsigned("seed", &result.arm.seed);
-  reader.Unsigned("kv_placement", &result.arm.kv_placement);
-  result.set = OverridesOf(reader.Child("set"), errors);
+  reader.Text("name", &arm.name);
+  reader.Text("against", &arm.against);
+  reader.Integer("fillers", 0, kMaxFillers, &arm.fillers);
+  reader.Bool("warm", &arm.warm);
+  reader.Unsigned("seed", &arm.seed);
+  reader.Unsigned("kv_placement", &arm.kv_placement);
+  arm.set = OverridesOf(reader.Child("set"), errors);
   reader.Finish();
-  return result;
+  return arm;
 }
 
 // The last arm's name is new, and it is compared with one that has run before it.
-void CheckNames(const std::vector<ArmNode>& arms, MapReader* reader) {
-  const ArmSpec& last = arms.back().arm;
+void CheckNames(const std::vector<ArmSpec>& arms, MapReader* reader) {
+  const ArmSpec& last = arms.back();
   std::vector<std::string> earlier;
-  for (size_t i = 0; i + 1 < arms.size(); ++i) earlier.push_back(arms[i].arm.name);
+  for (size_t i = 0; i + 1 < arms.size(); ++i) earlier.push_back(arms[i].name);
   const auto is_earlier = [&earlier](const std::string& name) {
     return std::find(earlier.begin(), earlier.end(), name) != earlier.end();
   };
@@ -94,8 +88,8 @@ void CheckNames(const std::vector<ArmNode>& arms, MapReader* reader) {
   }
 }
 
-std::vector<ArmNode> ReadArms(MapReader* reader, uint64_t seed, FirstError* errors) {
-  std::vector<ArmNode> arms;
+std::vector<ArmSpec> ReadArms(MapReader* reader, FirstError* errors) {
+  std::vector<ArmSpec> arms;
   const ConfigNode* list = reader->Child("arms");
   if (list == nullptr) return arms;
   if (!list->IsSequence() || list->items.empty()) {
@@ -103,15 +97,15 @@ std::vector<ArmNode> ReadArms(MapReader* reader, uint64_t seed, FirstError* erro
     return arms;
   }
   for (const ConfigNode& item : list->items) {
-    arms.push_back(ReadArm(item, seed, errors));
+    arms.push_back(ReadArm(item, errors));
     CheckNames(arms, reader);
-    if (arms.back().arm.against.empty()) arms.back().arm.against = arms.front().arm.name;
+    if (arms.back().against.empty()) arms.back().against = arms.front().name;
   }
   return arms;
 }
 
 // The block's own keys; arms still without their specs.
-std::vector<ArmNode> ReadBlock(const ConfigNode& node, FirstError* errors, TrialsSpec* trials) {
+std::vector<ArmSpec> ReadBlock(const ConfigNode& node, FirstError* errors, TrialsSpec* trials) {
   MapReader reader(node, kBlock, errors);
   reader.Require({"arms"});
   ReadPrompt(&reader, trials);
@@ -122,7 +116,7 @@ std::vector<ArmNode> ReadBlock(const ConfigNode& node, FirstError* errors, Trial
   reader.Number("window_s", NumberRange::AtLeast(0), &trials->window_s);
   reader.Enum("logits", kLogitTypes, &trials->logits);
   ReadFillers(reader.Child("fillers"), errors, trials);
-  std::vector<ArmNode> arms = ReadArms(&reader, 0, errors);
+  std::vector<ArmSpec> arms = ReadArms(&reader, errors);
   reader.Finish();
   return arms;
 }
@@ -149,13 +143,26 @@ void MakeOrdinary(ConfigNode* root, TrialsSpec* trials) {
   }
 }
 
-absl::StatusOr<TrialsSpec> LoadTree(ConfigNode root, const std::string& name,
+absl::StatusOr<TrialsSpec> LoadTree(const absl::StatusOr<ConfigNode>& root, const std::string& name,
                                     const std::string& folder,
-                                    const std::vector<std::string>& overrides) {
-  for (const std::string& assignment : overrides) {
-    const absl::StatusOr<ConfigOverride> parsed = ParseOverride(assignment);
+                                    const std::vector<std::string>& flags) {
+  if (!root.ok()) return root.status();
+  std::vector<ConfigOverride> overrides;
+  for (const std::string& assignment : flags) {
+    absl::StatusOr<ConfigOverride> parsed = ParseOverride(assignment);
     if (!parsed.ok()) return parsed.status();
-    if (absl::Status status = ApplyOverride(*parsed, folder, &root); !status.ok()) return status;
+    overrides.push_back(*std::move(parsed));
+  }
+  return LoadTrialsTree(*root, name, folder, overrides);
+}
+
+}  // namespace
+
+absl::StatusOr<TrialsSpec> LoadTrialsTree(ConfigNode root, const std::string& name,
+                                          const std::string& folder,
+                                          const std::vector<ConfigOverride>& overrides) {
+  for (const ConfigOverride& layer : overrides) {
+    if (absl::Status status = ApplyOverride(layer, folder, &root); !status.ok()) return status;
   }
   const ConfigEntry* block = root.Find(kBlock);
   if (block == nullptr) {
@@ -165,34 +172,30 @@ absl::StatusOr<TrialsSpec> LoadTree(ConfigNode root, const std::string& name,
   }
   TrialsSpec trials;
   FirstError errors;
-  std::vector<ArmNode> arms = ReadBlock(block->value, &errors, &trials);
+  trials.arms = ReadBlock(block->value, &errors, &trials);
   if (!errors.ok()) return errors.status();
   MakeOrdinary(&root, &trials);
-  for (ArmNode& arm : arms) {
+  absl::StatusOr<ExperimentSpec> base = LoadExperimentTree(root, name, folder, {});
+  if (!base.ok()) return base.status();
+  trials.base = *std::move(base);
+  for (ArmSpec& arm : trials.arms) {
     absl::StatusOr<ExperimentSpec> spec = LoadExperimentTree(root, name, folder, arm.set);
     if (!spec.ok()) return spec.status();
-    arm.arm.spec = *std::move(spec);
-    trials.arms.push_back(std::move(arm.arm));
+    arm.spec = *std::move(spec);
   }
   return trials;
 }
 
-}  // namespace
-
 absl::StatusOr<TrialsSpec> LoadTrials(const std::string& path,
                                       const std::vector<std::string>& overrides) {
-  absl::StatusOr<ConfigNode> root = ParseYamlFile(path);
-  if (!root.ok()) return root.status();
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return LoadTree(*std::move(root), path, folder, overrides);
+  return LoadTree(ParseYamlFile(path), path, std::filesystem::path(path).parent_path().string(),
+                  overrides);
 }
 
 absl::StatusOr<TrialsSpec> LoadTrialsText(const std::string& text, const std::string& name,
                                           const std::string& folder,
                                           const std::vector<std::string>& overrides) {
-  absl::StatusOr<ConfigNode> root = ParseYaml(text, name);
-  if (!root.ok()) return root.status();
-  return LoadTree(*std::move(root), name, folder, overrides);
+  return LoadTree(ParseYaml(text, name), name, folder, overrides);
 }
 
 bool IsTrialsFile(const std::string& path) {

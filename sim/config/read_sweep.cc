@@ -16,9 +16,9 @@ constexpr EnumNames<SweepType> kTypeNames = {
 
 constexpr EnumNames<SweepCommand> kCommandNames = {{"plan", SweepCommand::kPlan},
                                                    {"classes", SweepCommand::kClasses},
-                                                   {"simulate", SweepCommand::kSimulate}};
+                                                   {"simulate", SweepCommand::kSimulate},
+                                                   {"experiment", SweepCommand::kExperiment}};
 
-constexpr char kLaterCommand[] = "experiment";
 constexpr char kLabel[] = "label";
 
 // Errors go to errors_, as in the other loaders; reading goes on after one.
@@ -41,10 +41,6 @@ class SweepReader {
     reader.Integer("schema_version", 0, kMaxInt32, &version);
     if (version != 1) {
       reader.Error("schema_version", "is " + std::to_string(version) + "; this version reads 1");
-    }
-    if (reader.IsWord("command", kLaterCommand)) {
-      reader.Error("command",
-                   "'experiment' is not in this version; it has plan, classes, simulate");
     }
     reader.Enum("command", kCommandNames, &sweep_->command);
     reader.Text("gate", &sweep_->gate);
@@ -149,8 +145,10 @@ class SweepReader {
 
   void CheckKey(const std::string& key, const SourceMark& mark) {
     errors_.Add(KeysOfPath(key, mark).status());
-    if (IsStepKey(key) && sweep_->command == SweepCommand::kSimulate) {
-      errors_.Add(mark, key, "is not used by command 'simulate': a run makes its own steps");
+    if (IsStepKey(key) && MakesOwnSteps(sweep_->command)) {
+      errors_.Add(mark, key,
+                  std::string("is not used by command '") + SweepCommandName(sweep_->command) +
+                      "': a run makes its own steps");
     }
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/config_overrides.h"
 #include "sim/config/experiment_spec.h"
 #include "sim/numerics/dtype.h"
 
@@ -22,10 +23,12 @@ struct ArmSpec {
   // Which blocks of a paged KV cache the request is given; 0: one after another. The order in which
   // they are read stays, so it must not change a bit.
   uint64_t kv_placement = 0;
-  ExperimentSpec spec;  // the experiment with the arm's `set` laid over it
+  std::vector<ConfigOverride> set;  // keys of the experiment that are the arm's own
+  ExperimentSpec spec;              // the experiment with them laid over it
 };
 
 struct TrialsSpec {
+  ExperimentSpec base;              // what all arms share
   std::string weights;              // name or folder of the model that is executed
   std::string plan_model;           // model whose shapes are planned; empty: the executed one's own
   std::string prompt;               // text, or

@@ -16,7 +16,8 @@ bool IsPlainWord(std::string_view text) {
   return starts_with_letter && text.size() > 5;
 }
 
-// As it stands when no YAML reader could take it for anything but text, else in double quotes.
+}  // namespace
+
 std::string QuotedText(std::string_view text) {
   if (IsPlainWord(text)) return std::string(text);
   constexpr char kHex[] = "0123456789ABCDEF";
@@ -37,7 +38,22 @@ std::string QuotedText(std::string_view text) {
   return quoted + '"';
 }
 
-}  // namespace
+std::string FlowText(const ConfigNode& node) {
+  std::string text;
+  switch (node.kind) {
+    case ConfigNode::Kind::kNull: return "null";
+    case ConfigNode::Kind::kScalar: return node.quoted ? QuotedText(node.text) : node.text;
+    case ConfigNode::Kind::kSequence:
+      for (const ConfigNode& item : node.items) text += (text.empty() ? "" : ", ") + FlowText(item);
+      return "[" + text + "]";
+    case ConfigNode::Kind::kMap:
+      for (const ConfigEntry& entry : node.entries) {
+        text += (text.empty() ? "" : ", ") + entry.key + ": " + FlowText(entry.value);
+      }
+      return "{" + text + "}";
+  }
+  return text;
+}
 
 void YamlWriter::Open(std::string_view key) {
   Word(key, "");
@@ -60,6 +76,13 @@ void YamlWriter::Text(std::string_view key, std::string_view text) { Word(key, Q
 void YamlWriter::Integer(std::string_view key, int64_t value) { Word(key, std::to_string(value)); }
 
 void YamlWriter::Number(std::string_view key, double value) { Word(key, NumberText(value)); }
+
+void YamlWriter::Item(std::string_view word) {
+  text_.append(static_cast<size_t>(indent_), ' ');
+  text_ += "- ";
+  text_ += word;
+  text_ += '\n';
+}
 
 void YamlWriter::Bool(std::string_view key, bool value) { Word(key, value ? "true" : "false"); }
 

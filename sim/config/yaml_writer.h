@@ -1,4 +1,4 @@
-// Block-style YAML, line by line, for ExpandToYaml.
+// Block-style YAML, line by line, for ExpandToYaml and its like.
 #ifndef BATCHVAR_SIM_CONFIG_YAML_WRITER_H_
 #define BATCHVAR_SIM_CONFIG_YAML_WRITER_H_
 
@@ -7,7 +7,14 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/config/config_node.h"
+
 namespace batchvar {
+
+// A tree in one line: {a: 1, b: [x, "y z"]}. Scalars stand as they were written.
+std::string FlowText(const ConfigNode& node);
+// The same for any text: quoted unless no YAML reader could take it for anything else.
+std::string QuotedText(std::string_view text);
 
 class YamlWriter {
  public:
@@ -16,11 +23,11 @@ class YamlWriter {
   void Close();
   // A value as it stands, which must be plain YAML: a name of ours, or a flow list.
   void Word(std::string_view key, std::string_view word);
-  // Any text; quoted unless no YAML reader could take it for anything else.
   void Text(std::string_view key, std::string_view text);
   void Integer(std::string_view key, int64_t value);
   void Number(std::string_view key, double value);  // shortest text that reads back as the same
   void Bool(std::string_view key, bool value);
+  void Item(std::string_view word);  // "- word", between Open and Close
 
   std::string TakeText() { return std::move(text_); }
 

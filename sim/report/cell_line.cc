@@ -5,6 +5,7 @@
 
 #include "sim/base/digest.h"
 #include "sim/config/load_experiment.h"
+#include "sim/config/load_trials.h"
 #include "sim/io/text_source.h"
 #include "sim/report/cell_result.h"
 #include "sim/report/config_json.h"
@@ -85,6 +86,14 @@ CellRecord RecordOf(SweepCommand command, const Json& json) {
   return record;
 }
 
+absl::StatusOr<Json> ResultOf(const CellContext& context, size_t cell) {
+  const absl::StatusOr<ExperimentSpec>& experiment = (*context.experiments)[cell];
+  if (!experiment.ok()) return experiment.status();
+  const SweepCommand command = context.sweep->command;
+  if (command == SweepCommand::kExperiment) return context.experiment(cell);
+  return CellResult(command, {&*experiment, &context.sweep->cells[cell], context.threads});
+}
+
 }  // namespace
 
 std::string SetText(const SweepCell& cell) { return Dump(SetJson(cell)); }
@@ -92,13 +101,10 @@ std::string SetText(const SweepCell& cell) { return Dump(SetJson(cell)); }
 std::string CellLine(const CellContext& context, size_t cell) {
   const SweepSpec& sweep = *context.sweep;
   const SweepCell& entry = sweep.cells[cell];
-  const absl::StatusOr<ExperimentSpec>& experiment = (*context.experiments)[cell];
   Json line = {{"schema_version", 1}, {"kind", "cell"}, {"cell", cell}};
   if (!entry.label.empty()) line["label"] = entry.label;
   line["set"] = SetJson(entry);
-  absl::StatusOr<Json> result =
-      experiment.ok() ? CellResult(sweep.command, {&*experiment, &entry, context.threads})
-                      : absl::StatusOr<Json>(experiment.status());
+  absl::StatusOr<Json> result = ResultOf(context, cell);
   absl::Status status = result.status();
   bool holds = true;
   if (status.ok() && context.gate != nullptr) {
@@ -146,7 +152,7 @@ absl::StatusOr<CellRecord> ReadCellLine(SweepCommand command, const std::string&
 
 std::string SweepDigest(const SweepSpec& sweep,
                         const std::vector<absl::StatusOr<ExperimentSpec>>& experiments,
-                        const std::string& version) {
+                        const std::vector<std::string>& more_files, const std::string& version) {
   Sha256 digest;
   const auto add = [&digest](const std::string& text) {
     digest.UpdateI64(static_cast<int64_t>(text.size())).Update(text);
@@ -155,6 +161,14 @@ std::string SweepDigest(const SweepSpec& sweep,
   add(SweepCommandName(sweep.command));
   add(sweep.gate);
   FileDigests files;
+  for (const std::string& path : more_files) add(files.Of(path));
+  if (sweep.command == SweepCommand::kExperiment) {
+    // What the arms have of their own is in no experiment.
+    const auto trials = LoadTrialCells(sweep);
+    for (size_t i = 0; trials.ok() && i < trials->size(); ++i) {
+      if ((*trials)[i].ok()) add(ExpandToYaml(*(*trials)[i]));
+    }
+  }
   for (size_t i = 0; i < sweep.cells.size(); ++i) {
     add(sweep.cells[i].label);
     add(SetText(sweep.cells[i]));

@@ -4,6 +4,8 @@
 #define BATCHVAR_SIM_REPORT_CELL_LINE_H_
 
 #include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +21,9 @@ struct CellContext {
   const SweepSpec* sweep = nullptr;
   const std::vector<absl::StatusOr<ExperimentSpec>>* experiments = nullptr;  // LoadCells()'s
   const GateExpression* gate = nullptr;                                      // nullptr without one
+  // Computes a cell of command `experiment`, which needs more than this room may know. Called in
+  // several threads at once.
+  std::function<absl::StatusOr<nlohmann::ordered_json>(size_t cell)> experiment;
   int (*exit_code)(const absl::Status&) = nullptr;
   int32_t threads = 1;  // within a cell
 };
@@ -44,10 +49,10 @@ struct CellRecord {
 absl::StatusOr<CellRecord> ReadCellLine(SweepCommand command, const std::string& line);
 
 // Digest of everything that the lines depend on: sweeps with equal digests have equal lines.
-// `version` is the program's.
+// `version` is the program's; `files` are more that every cell reads, such as weights.
 std::string SweepDigest(const SweepSpec& sweep,
                         const std::vector<absl::StatusOr<ExperimentSpec>>& experiments,
-                        const std::string& version);
+                        const std::vector<std::string>& files, const std::string& version);
 
 // {"device.sm_count":108,"m":16}
 std::string SetText(const SweepCell& cell);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/check.h"
 #include "sim/io/gemm_table.h"
 #include "sim/plan/gemm_policy.h"
 #include "sim/plan/order_digest.h"
@@ -150,6 +151,19 @@ void AddSimulateValues(const Json& result, GateValues* values) {
   }
 }
 
+// Arms by their names; lists by their lengths.
+void AddExperimentValues(const Json& result, GateValues* values) {
+  for (const auto& [key, value] : result.items()) {
+    if (key != "arms") AddPaths(value, key, values);
+  }
+  for (const Json& arm : result.at("arms")) {
+    AddPaths(arm, "arms." + arm.at("name").get<std::string>(), values);
+  }
+}
+
+// Its cells are executed by whoever runs the sweep.
+absl::StatusOr<Json> ExperimentResultOf(const CellInput&) { BV_CHECK(false); }
+
 struct CommandEntry {
   SweepCommand command;
   absl::StatusOr<Json> (*result)(const CellInput&);
@@ -161,6 +175,7 @@ const CommandEntry& EntryOf(SweepCommand command) {
       {SweepCommand::kPlan, PlanResult, AddPlanValues},
       {SweepCommand::kClasses, ClassesResult, AddClassesValues},
       {SweepCommand::kSimulate, SimulateResult, AddSimulateValues},
+      {SweepCommand::kExperiment, ExperimentResultOf, AddExperimentValues},
   };
   return entries[static_cast<size_t>(command)];
 }

@@ -21,6 +21,7 @@ struct CellInput {
   int32_t threads = 1;              // within the cell; the result does not depend on it
 };
 
+// Not for command `experiment`, whose cells are executed (CellContext::experiment).
 absl::StatusOr<nlohmann::ordered_json> CellResult(SweepCommand command, const CellInput& input);
 
 // Every number, truth value and text of a result by its dotted path; of a list, its length:
@@ -29,6 +30,8 @@ absl::StatusOr<nlohmann::ordered_json> CellResult(SweepCommand command, const Ce
 //   simulate  requests.finished, latency_ms.ttft.p99, classes.o_proj, and for every op
 //             other_class_share.o_proj: the share of steps that did not meet its most frequent
 //             class
+//   experiment  verdict, and for every arm: arms.load.distinct, arms.load.differ_from_alone,
+//             arms.load.first_divergence.median, arms.load.noise.max_width
 GateValues ValuesOf(SweepCommand command, const nlohmann::ordered_json& result);
 
 // A cheap input whose result has the same names.

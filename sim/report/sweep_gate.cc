@@ -6,6 +6,7 @@
 
 #include "sim/config/config_reader.h"
 #include "sim/report/cell_result.h"
+#include "sim/report/experiment_json.h"
 #include "sim/shape/op_shape.h"
 #include "sim/status/located_error.h"
 
@@ -21,10 +22,30 @@ std::string OpsOf(const ExperimentSpec& spec) {
   return names;
 }
 
+// The names in a result with these arms, all of which part.
+void AddExperimentNames(const TrialsSpec& trials, std::vector<std::string>* names) {
+  ExperimentResult sample;
+  for (const ArmSpec& arm : trials.arms) {
+    ArmResult& result = sample.arms.emplace_back();
+    result.name = arm.name;
+    result.divergences.emplace_back();
+  }
+  for (const auto& [name, value] : ValuesOf(SweepCommand::kExperiment, ExperimentJson(sample))) {
+    names->push_back(name);
+  }
+}
+
 // Swept keys, then the names in a small result of every list of ops that occurs.
 std::vector<std::string> KnownNames(
     const SweepSpec& sweep, const std::vector<absl::StatusOr<ExperimentSpec>>& experiments) {
   std::vector<std::string> names = sweep.keys;
+  if (sweep.command == SweepCommand::kExperiment) {
+    const auto trials = LoadTrialCells(sweep);
+    for (size_t i = 0; trials.ok() && i < trials->size(); ++i) {
+      if ((*trials)[i].ok()) AddExperimentNames(*(*trials)[i], &names);
+    }
+    return names;
+  }
   std::set<std::string> seen;
   for (size_t i = 0; i < experiments.size(); ++i) {
     if (!experiments[i].ok()) continue;

@@ -141,6 +141,14 @@ class Builder {
       }
       return shown;
     }
+    if (sweep_.command == SweepCommand::kExperiment) {
+      for (const std::string& arm : ArmsOf(sweep_)) {
+        shown.push_back({"arms." + arm + ".distinct", arm + ": texts", 0, 1, "", false});
+        shown.push_back(
+            {"arms." + arm + ".differ_from_alone", arm + ": trials that differ", 0, 1, "", false});
+      }
+      return shown;
+    }
     shown = {{"throughput.output_tokens_per_s", "Output tokens/s", 0, 1, "", false},
              {"latency_ms.ttft.p99", "TTFT, 99th percentile, ms", 1, 1, "", false}};
     for (const std::string& op : OpsWith(sweep_, "other_class_share.", "")) {

@@ -132,6 +132,32 @@ void AddSimulateColumns(const SweepRecords& sweep, std::vector<TextColumn>* colu
   }
 }
 
+constexpr NamedColumn kArmColumns[] = {
+    {"distinct", "texts", 0},
+    {"differ_from_alone", "differ", 0},
+    {"first_divergence.median", "parted", 0},
+    {"first_divergence.min", nullptr, 0},
+    {"first_divergence.max", nullptr, 0},
+    {"batch.p50", nullptr, 0},
+    {"noise.median_width", nullptr, 0},
+    {"noise.max_width", nullptr, 0},
+    {"inconclusive", nullptr, 0},
+};
+
+void AddExperimentColumns(const SweepRecords& sweep, std::vector<TextColumn>* columns) {
+  for (const std::string& arm : ArmsOf(sweep)) {
+    for (const NamedColumn& named : kArmColumns) {
+      if (named.heading == nullptr) continue;
+      TextColumn column{arm + " " + named.heading, {}};
+      for (const CellRecord& cell : sweep.cells) {
+        column.texts.push_back(
+            NumberOrNothing(cell, "arms." + arm + "." + named.name, named.digits));
+      }
+      columns->push_back(std::move(column));
+    }
+  }
+}
+
 const char* Legend(SweepCommand command) {
   switch (command) {
     case SweepCommand::kPlan:
@@ -139,6 +165,8 @@ const char* Legend(SweepCommand command) {
     case SweepCommand::kClasses: return "How many reduction classes each op has over M\n";
     case SweepCommand::kSimulate:
       return "Latencies in ms; other OP: share of steps outside OP's most frequent class\n";
+    case SweepCommand::kExperiment:
+      return "Of each arm: texts, trials that differ, and the token at which they part (median)\n";
   }
   return "";
 }
@@ -151,6 +179,10 @@ std::vector<std::string> CsvColumns(const SweepRecords& sweep) {
   for (const char* prefix : {"classes.", "other_class_share."}) {
     for (const std::string& op : OpsWith(sweep, prefix, "")) names.push_back(prefix + op);
   }
+  for (const std::string& arm : ArmsOf(sweep)) {
+    for (const NamedColumn& named : kArmColumns) names.push_back("arms." + arm + "." + named.name);
+  }
+  if (sweep.command == SweepCommand::kExperiment) names.emplace_back("verdict");
   if (sweep.command == SweepCommand::kPlan) {
     for (const std::string& op : OpsWith(sweep, "", ".class")) {
       for (const char* field : {".split_k", ".num_splits", ".ctas", ".waves", ".class"}) {
@@ -174,6 +206,18 @@ bool AnyGate(const SweepRecords& sweep) {
 
 }  // namespace
 
+std::vector<std::string> ArmsOf(const SweepRecords& sweep) {
+  constexpr std::string_view kPrefix = "arms.", kEnd = ".distinct";
+  std::set<std::string> arms;
+  for (const CellRecord& cell : sweep.cells) {
+    for (const auto& [name, value] : cell.values) {
+      if (!name.starts_with(kPrefix) || !name.ends_with(kEnd)) continue;
+      arms.insert(name.substr(kPrefix.size(), name.size() - kPrefix.size() - kEnd.size()));
+    }
+  }
+  return {arms.begin(), arms.end()};
+}
+
 std::vector<std::string> OpsWith(const SweepRecords& sweep, const std::string& prefix,
                                  const std::string& suffix) {
   std::vector<std::string> ops;
@@ -193,6 +237,7 @@ std::string SweepText(const SweepRecords& sweep) {
     case SweepCommand::kPlan: AddPlanColumns(sweep, &columns); break;
     case SweepCommand::kClasses: AddClassesColumns(sweep, &columns); break;
     case SweepCommand::kSimulate: AddSimulateColumns(sweep, &columns); break;
+    case SweepCommand::kExperiment: AddExperimentColumns(sweep, &columns); break;
   }
   const bool labels = AnyLabel(sweep);
   const bool gates = AnyGate(sweep);
@@ -225,7 +270,7 @@ std::string SweepCsv(const SweepRecords& sweep) {
   const bool gates = AnyGate(sweep);
   std::string text = labels ? "cell,label" : "cell";
   for (const std::string& key : sweep.keys) text += "," + CsvField(key);
-  for (const std::string& name : names) text += "," + name;
+  for (const std::string& name : names) text += "," + CsvField(name);
   text += gates ? ",gate,error\n" : ",error\n";
   for (const CellRecord& cell : sweep.cells) {
     text += std::to_string(cell.cell);

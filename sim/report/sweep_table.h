@@ -22,6 +22,9 @@ std::string SweepText(const SweepRecords& sweep);
 // The same with every digit, and more of the results: names as in gates.
 std::string SweepCsv(const SweepRecords& sweep);
 
+// Names of the arms that any cell has, sorted. Empty unless cells are experiments.
+std::vector<std::string> ArmsOf(const SweepRecords& sweep);
+
 // Names of ops, in the order of a step, for which some cell has the value PREFIX + op + SUFFIX.
 std::vector<std::string> OpsWith(const SweepRecords& sweep, const std::string& prefix,
                                  const std::string& suffix);

@@ -32,7 +32,7 @@ class Experiment(CliTest):
         path = self.file("    - {name: alone}\n    - {name: load, fillers: 20}\n")
         for threads in ("1", "2"):
             self.ok("experiment", path, "--once", "--threads", threads, "--out", "out" + threads)
-        for name in ("experiment.json", "responses.jsonl"):
+        for name in ("experiment.json", "experiment.binpb", "responses.jsonl"):
             self.assertEqual(read_bytes(os.path.join(self.folder, "out1", name)),
                              read_bytes(os.path.join(self.folder, "out2", name)))
         with open(os.path.join(self.folder, "out1", "responses.jsonl"), encoding="utf-8") as file:
@@ -45,6 +45,37 @@ class Experiment(CliTest):
         result = self.run_cli("experiment", path, "--once", "--set", "experiment.window_s=60")
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("inconclusive: the fillers had finished", result.stdout)
+
+    def test_sweeps_have_a_cell_each(self):
+        base = self.file("    - {name: alone}\n    - {name: load, fillers: 20}\n")
+        sweep = self.write("sweep.yaml", (
+            "base: %s\ncommand: experiment\ngate: arms.alone.distinct == 1\n"
+            "sweep: {parameters: {device.sm_count: [78, 132], experiment.max_tokens: [4, 8]}}\n")
+            % base)
+        self.ok("sweep", sweep, "--out", "one", "--jobs", "1")
+        self.ok("sweep", sweep, "--out", "two", "--jobs", "2")
+        for name in ("cells.jsonl", "cells.csv", "heatmap.svg"):
+            self.assertEqual(read_bytes(os.path.join(self.folder, "one", name)),
+                             read_bytes(os.path.join(self.folder, "two", name)))
+        with open(os.path.join(self.folder, "one", "cells.jsonl"), encoding="utf-8") as file:
+            cells = [json.loads(line) for line in file]
+        self.assertEqual([cell["set"]["device.sm_count"] for cell in cells], [78, 78, 132, 132])
+        # A cell is what `experiment` prints with the same keys.
+        alone = self.ok_json("experiment", base, "--set", "device.sm_count=132",
+                             "--set", "experiment.max_tokens=8")
+        self.assertEqual(cells[3]["result"], alone)
+        text = self.ok("sweep", sweep)
+        self.assertIn("load texts", text)
+        self.assertIn("did you mean 'arms.load.distinct'", self.fails(
+            2, "sweep", self.write("gate.yaml", "base: %s\ncommand: experiment\n"
+                                   "gate: arms.load.distnct == 1\n"
+                                   "sweep: {parameters: {tp: [1]}}\n" % base)))
+
+    def test_the_expanded_file_is_the_same_experiment(self):
+        path = self.file("    - {name: alone}\n    - {name: load, fillers: 20}\n")
+        expanded = self.write("expanded.yaml", self.ok("config", "expand", path))
+        self.assertEqual(self.ok("experiment", path, "--json"),
+                         self.ok("experiment", expanded, "--json"))
 
     def test_mistakes_are_named(self):
         alone = "    - {name: alone}\n"

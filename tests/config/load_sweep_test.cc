@@ -208,7 +208,7 @@ TEST(LoadSweep, SaysWhatIsWrongAndWhere) {
   };
   const std::string grid = "sweep: {parameters: {m: 1}}\n";
   for (const Case& wrong : {
-           Case{With("experiment", grid), "1:10: command: 'experiment' is not in this version"},
+           Case{With("experiment", grid), "is not used by command 'experiment'"},
            Case{With("simulat", grid), "did you mean 'simulate'?"},
            Case{With("simulate", grid), "is not used by command 'simulate'"},
            Case{With("plan", "sweep: {parameters: {tp: 1}}"), "m: is required by command 'plan'"},

@@ -108,6 +108,12 @@ ExitCode ExpandSweep(const ConfigArguments& arguments) {
 
 ExitCode Expand(const ConfigArguments& arguments) {
   if (IsSweepFile(arguments.file)) return ExpandSweep(arguments);
+  if (IsTrialsFile(arguments.file)) {
+    const absl::StatusOr<TrialsSpec> trials = LoadTrials(arguments.file, arguments.overrides);
+    if (!trials.ok()) return ReportError(trials.status(), arguments.json);
+    PrintData(ExpandToYaml(*trials));
+    return ExitCode::kDone;
+  }
   const absl::StatusOr<ExperimentSpec> spec = LoadExperiment(arguments.file, arguments.overrides);
   if (!spec.ok()) return ReportError(spec.status(), arguments.json);
   PrintData(ExpandToYaml(*spec));

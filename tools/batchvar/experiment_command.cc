@@ -1,5 +1,6 @@
 // `batchvar experiment FILE`: one request, alone and in company, on a real model.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -18,8 +19,8 @@
 #include "sim/report/experiment_json.h"
 #include "sim/report/experiment_text.h"
 #include "tools/batchvar/commands.h"
+#include "tools/batchvar/experiment_setup.h"
 #include "tools/batchvar/flag_checks.h"
-#include "tools/batchvar/model_folder.h"
 #include "tools/batchvar/result_file.h"
 #include "tools/batchvar/terminal.h"
 
@@ -27,7 +28,7 @@ namespace batchvar {
 namespace {
 
 constexpr int64_t kMaxThreads = 1024;
-constexpr int64_t kBosToken = 1;  // of llama2.c's models, which expect one; others add none
+constexpr double kSecondsBeforeGuess = 1.0;
 
 struct ExperimentFlags {
   std::string file;
@@ -63,19 +64,32 @@ absl::StatusOr<Isa> IsaOf(const std::string& name) {
   return isa;
 }
 
-absl::StatusOr<std::vector<int64_t>> PromptOf(const TrialsSpec& trials,
-                                              const Tokenizer* tokenizer) {
-  if (!trials.prompt_ids.empty()) return trials.prompt_ids;
-  if (tokenizer == nullptr) {
-    return FlagError("experiment.prompt",
-                     absl::StrCat("'", trials.weights, "' has no tokenizer; give prompt_ids"));
+// "load: 1200 of 9000 rows, 12 s left": by the rate of the arm so far.
+class ExperimentProgress {
+ public:
+  void Show(const std::string& arm, int64_t done, int64_t of) {
+    const auto now = std::chrono::steady_clock::now();
+    if (arm != arm_ || done < done_) {  // an arm begins, or begins again
+      arm_ = arm;
+      begin_ = now;
+    }
+    done_ = done;
+    if (!line_.Due(/*every=*/1)) return;
+    const double seconds = std::chrono::duration<double>(now - begin_).count();
+    std::string text = absl::StrFormat("%s: %d of %d rows", arm, done, of);
+    if (done > 0 && seconds > kSecondsBeforeGuess) {
+      absl::StrAppendFormat(&text, ", %.0f s left",
+                            seconds * static_cast<double>(of - done) / static_cast<double>(done));
+    }
+    line_.Show(text);
   }
-  const auto ids = tokenizer->Encode(trials.prompt);
-  if (!ids.ok()) return ids.status();
-  std::vector<int64_t> prompt(ids->begin(), ids->end());
-  if (trials.add_bos) prompt.insert(prompt.begin(), kBosToken);
-  return prompt;
-}
+
+ private:
+  ProgressLine line_;
+  std::string arm_;
+  int64_t done_ = 0;
+  std::chrono::steady_clock::time_point begin_;
+};
 
 absl::Status WriteResults(const std::string& folder, const ExperimentResult& result) {
   std::error_code error;
@@ -111,34 +125,28 @@ absl::Status Run(const ExperimentFlags& flags, ExitCode* exit_code) {
   if (absl::Status status = InRange("--threads", flags.threads, kMaxThreads, 0); !status.ok()) {
     return status;
   }
-  const auto folder = FindModelFolder(trials->weights);
-  if (!folder.ok()) return folder.status();
-  const auto tokenizer = TokenizerOf(*folder);
-  if (!tokenizer.ok()) return tokenizer.status();
-  const auto prompt = PromptOf(*trials, tokenizer->get());
-  if (!prompt.ok()) return prompt.status();
-
-  ExperimentOptions options;
-  options.weights_folder = *folder;
-  options.prompt = *prompt;
+  auto setup = SetUpExperiment(*trials);
+  if (!setup.ok()) return setup.status();
+  ExperimentOptions& options = setup->options;
   options.isa = *isa;
   options.threads = static_cast<int32_t>(
       flags.threads > 0 ? flags.threads : std::max(1u, std::thread::hardware_concurrency()));
   options.repeat = !flags.once;
   options.pinned = *pinned;
-  ProgressLine line;
-  options.progress = [&line](const std::string& arm, int64_t done, int64_t of) {
-    if (line.Due()) line.Show(absl::StrFormat("%s: %d of %d rows", arm, done, of));
+  ExperimentProgress progress;
+  options.progress = [&progress](const std::string& arm, int64_t done, int64_t of) {
+    progress.Show(arm, done, of);
   };
   const auto result = RunExperiment(*trials, options);
   if (!result.ok()) return result.status();
   if (!flags.out.empty()) {
     if (absl::Status status = WriteResults(flags.out, *result); !status.ok()) return status;
   }
-  const auto words = [&tokenizer](int64_t token) {
-    if (*tokenizer == nullptr) return absl::StrCat(token);
-    return absl::StrCat(
-        "\"", EscapeInvalidUtf8((*tokenizer)->TokenBytes(static_cast<int32_t>(token))), "\"");
+  const Tokenizer* tokenizer = setup->tokenizer.get();
+  const auto words = [tokenizer](int64_t token) {
+    if (tokenizer == nullptr) return absl::StrCat(token);
+    return absl::StrCat("\"", EscapeInvalidUtf8(tokenizer->TokenBytes(static_cast<int32_t>(token))),
+                        "\"");
   };
   PrintData(flags.json ? JsonLine(ExperimentJson(*result)) : ExperimentText(*result, words));
   *exit_code = CodeOf(*result);
@@ -160,7 +168,8 @@ void AddExperimentCommand(CLI::App* app, ExitCode* exit_code) {
   verb->add_option("--out", flags->out,
                    "Folder for experiment.json, experiment.binpb and responses.jsonl");
   verb->add_option("--isa", flags->isa, "scalar, avx2, avx512, or best")->capture_default_str();
-  verb->add_option("--threads", flags->threads, "Threads; results do not depend on it (all cores)");
+  verb->add_option("--threads,--jobs", flags->threads,
+                   "Threads; results do not depend on it (all cores)");
   verb->add_flag("--once", flags->once, "Do not run every arm a second time");
   verb->add_flag("--json", flags->json, "Print one JSON object");
   verb->callback([flags, exit_code] {

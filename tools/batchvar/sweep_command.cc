@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,12 +12,15 @@
 #include "sim/config/load_sweep.h"
 #include "sim/replay/sweep.h"
 #include "sim/report/cell_line.h"
+#include "sim/report/experiment_json.h"
 #include "sim/report/sweep_gate.h"
 #include "sim/report/sweep_heat_map.h"
 #include "sim/report/sweep_table.h"
 #include "sim/status/located_error.h"
 #include "tools/batchvar/commands.h"
+#include "tools/batchvar/experiment_setup.h"
 #include "tools/batchvar/interrupt.h"
+#include "tools/batchvar/model_folder.h"
 #include "tools/batchvar/sweep_folder.h"
 #include "tools/batchvar/terminal.h"
 
@@ -38,6 +42,7 @@ struct SweepOptions {
 struct LoadedSweep {
   SweepSpec spec;
   std::vector<absl::StatusOr<ExperimentSpec>> experiments;
+  std::vector<absl::StatusOr<TrialsSpec>> trials;  // of command `experiment`
   std::optional<GateExpression> gate;
 };
 
@@ -51,7 +56,34 @@ absl::StatusOr<LoadedSweep> Load(const SweepOptions& options) {
   if (!experiments.ok()) return experiments.status();
   auto gate = LoadGate(*spec, *experiments);
   if (!gate.ok()) return gate.status();
-  return LoadedSweep{*std::move(spec), *std::move(experiments), *std::move(gate)};
+  LoadedSweep sweep{*std::move(spec), *std::move(experiments), {}, *std::move(gate)};
+  if (sweep.spec.command == SweepCommand::kExperiment) {
+    auto trials = LoadTrialCells(sweep.spec);
+    if (!trials.ok()) return trials.status();
+    sweep.trials = *std::move(trials);
+  }
+  return sweep;
+}
+
+absl::StatusOr<nlohmann::ordered_json> ExperimentCell(const TrialsSpec& trials) {
+  const auto setup = SetUpExperiment(trials);
+  if (!setup.ok()) return setup.status();
+  const auto result = RunExperiment(trials, setup->options);
+  if (!result.ok()) return result.status();
+  return ExperimentJson(*result);
+}
+
+// Weights and tokenizers that any cell reads, each once.
+std::vector<std::string> ModelFilesOf(const LoadedSweep& sweep) {
+  std::vector<std::string> files;
+  std::set<std::string> seen;
+  for (const absl::StatusOr<TrialsSpec>& trials : sweep.trials) {
+    if (!trials.ok() || !seen.insert(trials->weights).second) continue;
+    const auto folder = FindModelFolder(trials->weights);
+    if (!folder.ok()) continue;
+    for (std::string& file : FilesOfModel(*folder)) files.push_back(std::move(file));
+  }
+  return files;
 }
 
 // Adds the lines of cells that are not among `lines` yet; fewer when interrupted.
@@ -71,6 +103,7 @@ absl::Status Run(const LoadedSweep& sweep, const SweepOptions& options, SweepFol
   context.exit_code = [](const absl::Status& status) {
     return static_cast<int>(ExitCodeOf(status));
   };
+  context.experiment = [&sweep](size_t cell) { return ExperimentCell(*sweep.trials[cell]); };
   context.threads = std::max<int32_t>(1, run.jobs / static_cast<int32_t>(count));
   run.run = [&context](size_t cell) { return CellLine(context, cell); };
   ProgressLine progress;
@@ -147,7 +180,8 @@ ExitCode Sweep(const SweepOptions& options) {
   std::vector<std::string> lines;
   if (!options.out.empty()) {
     folder = std::make_unique<SweepFolder>(options.out);
-    const std::string digest = SweepDigest(sweep->spec, sweep->experiments, BATCHVAR_VERSION);
+    const std::string digest =
+        SweepDigest(sweep->spec, sweep->experiments, ModelFilesOf(*sweep), BATCHVAR_VERSION);
     auto earlier = folder->Open(sweep->spec, digest, options.resume);
     if (!earlier.ok()) return ReportError(earlier.status(), options.json);
     lines = *std::move(earlier);
@@ -185,7 +219,8 @@ ExitCode Sweep(const SweepOptions& options) {
 void AddSweepCommand(CLI::App* app, ExitCode* exit_code) {
   auto options = std::make_shared<SweepOptions>();
   CLI::App* verb = app->add_subcommand(
-      "sweep", "Run plan, classes or simulate for every combination of some keys' values");
+      "sweep",
+      "Run plan, classes, simulate or experiment for every combination of some keys' values");
   verb->add_option("sweep", options->file, "sweep file (YAML)")->required();
   verb->add_option("--set", options->overrides,
                    "KEY=VALUE over the base; KEY=A,B,C sweeps the key; repeatable")

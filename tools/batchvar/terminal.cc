@@ -61,8 +61,8 @@ ProgressLine::~ProgressLine() {
   if (shown_) std::fprintf(stderr, "\r\x1b[K");
 }
 
-bool ProgressLine::Due() {
-  if (!enabled_ || (++calls_ & 0xFFU) != 0) return false;
+bool ProgressLine::Due(uint32_t every) {
+  if (!enabled_ || ++calls_ % every != 0) return false;
   const int64_t now = HostMs();
   if (now < next_ms_) return false;
   next_ms_ = now + kProgressIntervalMs;

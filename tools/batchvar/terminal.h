@@ -33,8 +33,9 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   bool enabled() const { return enabled_; }
-  // True when it is time to show a new text; cheap enough to ask every step.
-  bool Due();
+  // True when it is time to show a new text. Only every so many calls look at the clock, so it is
+  // cheap enough to ask every step; 1 for calls that are seldom.
+  bool Due(uint32_t every = 256);
   void Show(std::string_view text);
 
  private:
