@@ -73,7 +73,7 @@ std::vector<OrderStrip> BorrowStrips(const std::vector<OrderStrip>& strips, int6
 }
 
 BorrowedPlans::BorrowedPlans(PlanBook* book, const ModelSpec& executed, int32_t tp)
-    : book_(book), executed_(StepOps(executed, tp)) {
+    : book_(book), hidden_size_(executed.hidden_size), executed_(StepOps(executed, tp)) {
   for (const OpShape& op : executed_) {
     const auto& planned = book_->ops();
     const auto found = std::find_if(planned.begin(), planned.end(),
@@ -102,8 +102,9 @@ OpOrdersPtr BorrowedPlans::Make(size_t i, int64_t rows, int64_t row_in_op) {
     return MakeOpOrders(order, executed.k);
   }
   if (KindOf(executed.op) == OpKind::kAllReduce) {
-    return MakeOpOrders(
-        BorrowStrips(book_->RowStrips(planned_op, plan, row_in_op), planned.k, executed.k, 1, 1));
+    // Pieces are ranks, as many in both; columns are the message, one hidden state a row.
+    const std::vector<OrderStrip> strips = book_->RowStrips(planned_op, plan, row_in_op);
+    return MakeOpOrders(BorrowStrips(strips, strips.back().columns.end, hidden_size_, 1, 1));
   }
   return MakeOpOrders(BorrowStrips(book_->RowStrips(planned_op, plan, row_in_op), planned.n,
                                    executed.n, planned.k, executed.k));

@@ -57,6 +57,7 @@ class BorrowedPlans {
   OpOrdersPtr AttentionOf(const PlannedRow& row, int64_t head_dim) const;
 
   PlanBook* book_;
+  int64_t hidden_size_;
   std::vector<OpShape> executed_;
   std::vector<int> planned_op_;
   // By executed op, M, and the row where the plan differs from row to row (else 0).

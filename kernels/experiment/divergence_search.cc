@@ -49,8 +49,12 @@ RowSum SumOf(const RowEvent& row, const RowEvent& other, Op op) {
       ++strip;
     }
   }
-  sum.pieces = orders.strips[strip].order.pieces;
-  sum.combine = CombineName(orders.strips[strip].order.combine);
+  const Order& order = orders.strips[strip].order;
+  sum.pieces = order.pieces;
+  sum.combine = CombineName(order.combine);
+  sum.block = order.block;
+  sum.descending = order.descending;
+  sum.arithmetic = order.arithmetic;
   return sum;
 }
 

@@ -22,6 +22,9 @@ struct RowSum {
   int64_t m = 0;              // rows of the body's GEMMs
   std::vector<Range> pieces;  // of the executed sum, in the order in which they are combined
   std::string combine;
+  int32_t block = 0;        // of attention and norms: what one inner step spans
+  bool descending = false;  // attention walks its blocks downwards
+  Arithmetic arithmetic = Arithmetic::kMmaSm90;
   Digest klass;  // of the whole row
 };
 

@@ -25,6 +25,9 @@ void Fill(const RowSum& sum, proto::OpSum* out) {
   }
   out->set_combine(sum.combine);
   out->set_class_digest(BytesOf(sum.klass));
+  out->set_block(static_cast<uint32_t>(sum.block));
+  out->set_descending(sum.descending);
+  out->set_arithmetic(static_cast<uint32_t>(sum.arithmetic));
 }
 
 RowSum SumOf(const proto::OpSum& sum) {
@@ -36,6 +39,9 @@ RowSum SumOf(const proto::OpSum& sum) {
   }
   out.combine = sum.combine();
   out.klass = DigestOfBytes(sum.class_digest());
+  out.block = static_cast<int32_t>(sum.block());
+  out.descending = sum.descending();
+  out.arithmetic = static_cast<Arithmetic>(sum.arithmetic());
   return out;
 }
 

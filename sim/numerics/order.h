@@ -34,6 +34,18 @@ enum class Arithmetic : uint8_t {
   kRankSum = 5,    // all-reduce: fp32 sum over ranks
 };
 
+constexpr const char* ArithmeticName(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::kMmaSm80: return "mma_sm80";
+    case Arithmetic::kMmaSm90: return "mma_sm90";
+    case Arithmetic::kMmaSm100: return "mma_sm100";
+    case Arithmetic::kFmaChain: return "fma_chain";
+    case Arithmetic::kRowBlocks: return "row_blocks";
+    case Arithmetic::kRankSum: return "rank_sum";
+  }
+  return "?";
+}
+
 // How the partial sums of the pieces meet. The values enter class digests: append only.
 enum class Combine : uint8_t {
   kNone = 0,         // one piece

@@ -14,6 +14,9 @@ nlohmann::ordered_json SumJson(const RowSum& sum) {
           {"m", sum.m},
           {"pieces", pieces},
           {"combine", sum.combine},
+          {"block", sum.block},
+          {"descending", sum.descending},
+          {"arithmetic", ArithmeticName(sum.arithmetic)},
           {"class", sum.klass.Hex()}};
 }
 

@@ -50,9 +50,21 @@ std::vector<Parting> PartingsOf(const ArmResult& arm) {
   return partings;
 }
 
-// "2 x 48 at M 33"
-std::string SumWords(const RowSum& sum) {
-  return absl::StrCat(sum.pieces.empty() ? "no such op" : PiecesWords(sum.pieces), " at M ", sum.m);
+// "2 x 48 at M 33", with as much more as it takes to tell it from the other sum.
+std::string SumWords(const RowSum& sum, const RowSum& other) {
+  std::string text = sum.pieces.empty() ? "no such op" : PiecesWords(sum.pieces);
+  if (sum.pieces == other.pieces) {
+    if (sum.arithmetic != other.arithmetic) {
+      absl::StrAppend(&text, " by ", ArithmeticName(sum.arithmetic));
+    } else if (sum.block != other.block) {
+      absl::StrAppend(&text, " in blocks of ", sum.block);
+    } else if (sum.combine != other.combine) {
+      absl::StrAppend(&text, " combined ", sum.combine);
+    } else if (sum.descending != other.descending) {
+      absl::StrAppend(&text, sum.descending ? " downwards" : " upwards");
+    }
+  }
+  return absl::StrCat(text, " at M ", sum.m);
 }
 
 // How far the arm's orders move margins, and which tokens that can turn.
@@ -87,8 +99,8 @@ std::string PartingText(const Parting& parting, const TokenWords& words) {
   text += "\n";
   if (first.row < 0) return text;
   absl::StrAppendFormat(&text, "    trial %d: another order from position %d on, %s: %s, not %s",
-                        first.trial, first.row, OpName(first.first_op), SumWords(first.b),
-                        SumWords(first.a));
+                        first.trial, first.row, OpName(first.first_op), SumWords(first.b, first.a),
+                        SumWords(first.a, first.b));
   if (first.bits_differ) {
     absl::StrAppendFormat(&text, "; first other bits in %s of layer %d, %d ULP",
                           OpName(first.bits_op), first.bits_layer, first.bits_max_ulp);

@@ -157,6 +157,20 @@ TEST(Experiment, PinningEveryOpRemovesEveryDifference) {
   EXPECT_EQ(result.arms[1].texts, result.arms[0].texts);
 }
 
+// K is cut by rank and the ranks' sums meet in an all-reduce: bits move, and repeat.
+TEST(Experiment, TensorParallelDegreesAreArms) {
+  const TrialsSpec trials = Trials(std::string(kAlone) +
+                                   "    - {name: tp_2, set: {tp: 2}}\n"
+                                   "    - {name: ring, fillers: 20, against: tp_2, set: "
+                                   "{tp: 2, policies.allreduce: ring}}\n");
+  ExperimentOptions options = Options(trials);
+  options.repeat = true;
+  const ExperimentResult result = RunAll(trials, options);
+  EXPECT_GT(SummaryOf(result.arms[1].noise, result.arms[1].reference).max_width, 0.0);
+  EXPECT_EQ(result.arms[1].distinct, 1);
+  for (const ArmResult& arm : result.arms) EXPECT_TRUE(arm.repeat_identical) << arm.name;
+}
+
 TEST(Experiment, WeightsOfOtherShapesNeedBorrowedPlans) {
   TrialsSpec trials = Trials(kAlone);
   trials.plan_model.clear();

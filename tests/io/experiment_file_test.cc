@@ -41,8 +41,9 @@ ExperimentResult Sample() {
   divergence.logits = {true, 0.125, 3};
   divergence.row = 4;
   divergence.first_op = Op::kOProj;
-  divergence.a = {1, 1, {{0, 64}}, "none", DigestOf("a")};
-  divergence.b = {64, 64, {{0, 32}, {32, 64}}, "serial_fp32", DigestOf("b")};
+  divergence.a = {1, 1, {{0, 64}}, "none", 128, false, Arithmetic::kMmaSm80, DigestOf("a")};
+  divergence.b = {64, 64,   {{0, 32}, {32, 64}},  "serial_fp32",
+                  64, true, Arithmetic::kMmaSm90, DigestOf("b")};
   divergence.bits_differ = true;
   divergence.bits_layer = 3;
   divergence.bits_op = Op::kAttention;

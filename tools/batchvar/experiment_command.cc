@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -145,8 +146,9 @@ absl::Status Run(const ExperimentFlags& flags, ExitCode* exit_code) {
   const Tokenizer* tokenizer = setup->tokenizer.get();
   const auto words = [tokenizer](int64_t token) {
     if (tokenizer == nullptr) return absl::StrCat(token);
-    return absl::StrCat("\"", EscapeInvalidUtf8(tokenizer->TokenBytes(static_cast<int32_t>(token))),
-                        "\"");
+    // JSON's quotes, in which a line's end is a \n.
+    return nlohmann::json(EscapeInvalidUtf8(tokenizer->TokenBytes(static_cast<int32_t>(token))))
+        .dump();
   };
   PrintData(flags.json ? JsonLine(ExperimentJson(*result)) : ExperimentText(*result, words));
   *exit_code = CodeOf(*result);
