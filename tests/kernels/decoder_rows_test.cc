@@ -15,18 +15,13 @@
 #include "kernels/decoder/float_decoder.h"
 #include "sim/numerics/ordered_dot.h"
 #include "tests/kernels/decoder_folder.h"
+#include "tests/kernels/decoder_passes.h"
 #include "tests/kernels/decoder_setup.h"
 
 namespace batchvar {
 namespace {
 
 using testing::HasSubstr;
-
-std::vector<uint32_t> Bits(const std::vector<float>& values) {
-  std::vector<uint32_t> bits;
-  for (const float value : values) bits.push_back(std::bit_cast<uint32_t>(value));
-  return bits;
-}
 
 class DecoderRowsTest : public testing::TestWithParam<const char*> {
  protected:
@@ -36,39 +31,6 @@ class DecoderRowsTest : public testing::TestWithParam<const char*> {
   }
   TestFolder folder_;
 };
-
-// Some tokens for request `request`: another stretch of the same arithmetic sequence.
-std::vector<int64_t> Tokens(int64_t request, int64_t count) {
-  std::vector<int64_t> tokens;
-  for (int64_t i = 0; i < count; ++i) tokens.push_back((17 * request + 29 * i + 5) % 128);
-  return tokens;
-}
-
-// Runs tokens at the cache's next positions under `plans`, `at_once` rows a call; logits of all.
-std::vector<std::vector<float>> LogitsOf(LoadedModel* model, KvCache* cache,
-                                         const std::vector<int64_t>& tokens,
-                                         const std::vector<RowPlan>& plans, int64_t at_once) {
-  std::vector<std::vector<float>> logits;
-  const int64_t begin = cache->length();
-  for (int64_t first = 0; first < std::ssize(tokens); first += at_once) {
-    std::vector<DecoderRow> rows;
-    for (int64_t i = first; i < std::min(first + at_once, std::ssize(tokens)); ++i) {
-      rows.push_back({tokens[i], begin + i, cache, &plans[i], true, false});
-    }
-    std::vector<RowOutput> outputs;
-    EXPECT_EQ(model->decoder.Forward(rows, &outputs), absl::OkStatus());
-    for (RowOutput& output : outputs) logits.push_back(std::move(output.logits));
-  }
-  return logits;
-}
-
-// Positions [0, count) of one request that is prefilled in a single chunk of a step of M = `m`.
-std::vector<RowPlan> ChunkPlans(LoadedModel* model, int64_t count, int64_t m) {
-  const PlannedStep step = model->planner.Begin(m, {{count, count}});
-  std::vector<RowPlan> plans;
-  for (int64_t i = 0; i < count; ++i) plans.push_back(model->planner.Row(step, 0, i, true));
-  return plans;
-}
 
 // 64 requests with 1 to 40 positions behind them, each decoding one token, some of them under the
 // plan of a large step, which cuts no GEMM, and some under that of a lonely one. One call, against
@@ -294,61 +256,6 @@ TEST(Decoder, RefusesTokensAndPositionsOutsideTheModel) {
   const DecoderRow row = {0, 256, &cache, &plan, true, false};
   EXPECT_THAT(std::string(model->decoder.Forward({&row, 1}, &outputs).message()),
               HasSubstr("max_position_embeddings 256"));
-}
-
-TEST(KvCacheTest, GivesAndTakesPositionsAsWords) {
-  const TestFolder folder;
-  folder.WriteRandomModel(SmallConfig("LlamaForCausalLM"), 3);
-  const auto model = LoadOrDie(folder.path(), DType::kBf16);
-  const std::vector<int64_t> tokens = Tokens(4, 10);
-  const std::vector<RowPlan> plans = ChunkPlans(model.get(), 10, 10);
-  KvCache original(model->weights.config.model), restored(model->weights.config.model);
-  const auto logits = LogitsOf(model.get(), &original, tokens, plans, 10);
-  for (int64_t p = 0; p < 9; ++p) {
-    EXPECT_EQ(original.WordsOf(p).size(), 2u * 2 * 2 * 16);  // layers, sides, heads, head_dim
-    restored.Append(original.WordsOf(p));
-  }
-  const auto last = LogitsOf(model.get(), &restored, {tokens[9]}, {plans[9]}, 1);
-  EXPECT_EQ(Bits(last[0]), Bits(logits[9]));
-  original.Truncate(9);
-  EXPECT_EQ(original.length(), 9);
-  EXPECT_EQ(original.WordsOf(8), restored.WordsOf(8));
-}
-
-// Positions that lie in scattered blocks are read in the order of positions.
-TEST(KvCacheTest, PlacementChangesNoBit) {
-  const TestFolder folder;
-  folder.WriteRandomModel(SmallConfig("LlamaForCausalLM"), 3);
-  const auto model = LoadOrDie(folder.path(), DType::kBf16);
-  const std::vector<int64_t> tokens = Tokens(4, 90);
-  const std::vector<RowPlan> plans = ChunkPlans(model.get(), 90, 90);
-  KvCache whole(model->weights.config.model);
-  const auto expected = LogitsOf(model.get(), &whole, tokens, plans, 90);
-  for (const KvPlacement& placement : {KvPlacement{1, 1}, {4, 2}, {16, 3}, {64, 4}}) {
-    KvCache cache(model->weights.config.model, placement);
-    LogitsOf(model.get(), &cache, tokens, plans, 30);
-    cache.Truncate(41);  // its blocks are given back, and others taken
-    const std::vector<int64_t> rest(tokens.begin() + 41, tokens.end());
-    const std::vector<RowPlan> rest_plans(plans.begin() + 41, plans.end());
-    const auto logits = LogitsOf(model.get(), &cache, rest, rest_plans, 30);
-    EXPECT_EQ(Bits(logits.back()), Bits(expected.back())) << placement.block_size;
-    for (int64_t p = 0; p < 90; ++p) EXPECT_EQ(cache.WordsOf(p), whole.WordsOf(p)) << p;
-    KvCache copy(model->weights.config.model);
-    copy.CopyPrefix(cache, 50);
-    EXPECT_EQ(copy.WordsOf(49), whole.WordsOf(49));
-  }
-}
-
-TEST(KvCacheTest, ScatteredBlocksAreNotInOrder) {
-  const TestFolder folder;
-  folder.WriteRandomModel(SmallConfig("LlamaForCausalLM"), 3);
-  const auto model = LoadOrDie(folder.path(), DType::kBf16);
-  KvCache cache(model->weights.config.model, {16, 7});
-  for (int64_t p = 0; p < 16 * 8; ++p) cache.Grow();
-  std::vector<int32_t> blocks(cache.block_table(), cache.block_table() + 8);
-  EXPECT_FALSE(std::is_sorted(blocks.begin(), blocks.end()));
-  std::sort(blocks.begin(), blocks.end());
-  EXPECT_EQ(std::unique(blocks.begin(), blocks.end()), blocks.end());
 }
 
 std::vector<int64_t> TokensOf(const std::vector<GreedyStep>& steps) {
