@@ -65,9 +65,9 @@ PROMPTS = [
     "Write a story about a winter day.", "What is a computer network?", "Describe a market.",
 ]
 NEAR_TIE = 0.125
-# Written into the last norm's weights, so that margins are as wide as those of the real models in the
-# README's table. Greedy text does not depend on it, nor does how far an order moves a margin in
-# relation to the margin.
+# Written into the last norm's weights, so that margins are as wide as those of the real models in
+# the README's table. Greedy text does not depend on it, nor does how far an order moves a margin
+# in relation to the margin.
 LOGIT_SCALE = 0.625
 
 
@@ -219,7 +219,8 @@ def write_folder(folder, model, tokenizer):
     (folder / "config.json").write_text(json.dumps(CONFIG, indent=1) + "\n")
     state = {name: weight.detach().to(torch.bfloat16).contiguous()
              for name, weight in model.state().items()}
-    state["model.norm.weight"] = (state["model.norm.weight"].float() * LOGIT_SCALE).to(torch.bfloat16)
+    norm_weight = state["model.norm.weight"].float() * LOGIT_SCALE
+    state["model.norm.weight"] = norm_weight.to(torch.bfloat16)
     safetensors.torch.save_file(state, str(folder / "model.safetensors"), {"format": "pt"})
 
 
