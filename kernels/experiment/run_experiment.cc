@@ -7,35 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "kernels/decoder/decoder_weights.h"
 #include "kernels/experiment/divergence_search.h"
+#include "kernels/experiment/executed_weights.h"
 #include "kernels/experiment/lineages.h"
 #include "kernels/experiment/trial_history.h"
 #include "sim/status/located_error.h"
 
 namespace batchvar {
 namespace {
-
-// The weights of every tensor-parallel degree that an arm asks for.
-class WeightsByTp {
- public:
-  WeightsByTp(std::string folder, DType dtype) : folder_(std::move(folder)), dtype_(dtype) {}
-
-  absl::StatusOr<const DecoderWeights*> Of(int32_t tp) {
-    auto& weights = by_tp_[tp];
-    if (weights == nullptr) {
-      absl::StatusOr<DecoderWeights> loaded = LoadDecoderWeights(folder_, dtype_, tp);
-      if (!loaded.ok()) return loaded.status();
-      weights = std::make_unique<DecoderWeights>(*std::move(loaded));
-    }
-    return weights.get();
-  }
-
- private:
-  std::string folder_;
-  DType dtype_;
-  std::map<int32_t, std::unique_ptr<DecoderWeights>> by_tp_;
-};
 
 // Without borrowed plans the planned shapes have to be the executed model's own.
 absl::Status CheckShapes(const TrialsSpec& trials, const ArmSpec& arm, const ModelSpec& executed) {
@@ -96,7 +75,7 @@ class Experiment {
       : trials_(trials),
         options_(options),
         pool_(options.threads),
-        weights_(options.weights_folder, trials.arms[0].spec.dtype) {}
+        weights_(options.weights_folder, trials.synthetic, trials.arms[0].spec.dtype, &pool_) {}
 
   absl::StatusOr<ExperimentResult> Run();
 
@@ -112,7 +91,7 @@ class Experiment {
   const TrialsSpec& trials_;
   const ExperimentOptions& options_;
   WorkerPool pool_;
-  WeightsByTp weights_;
+  ExecutedWeights weights_;
   // Every arm's first trial, by arm.
   struct Reference {
     TrialHistory history;
@@ -236,6 +215,7 @@ absl::StatusOr<ExperimentResult> Experiment::Run() {
   ExperimentResult result;
   result.model = trials_.weights;
   result.plan_model = trials_.plan_model;
+  result.synthetic = trials_.synthetic.has_value();
   result.dtype = DTypeName(trials_.arms[0].spec.dtype);
   result.logits = DTypeName(trials_.logits);
   result.isa = IsaName(options_.isa);

@@ -9,6 +9,7 @@
 #include "sim/config/config_reader.h"
 #include "sim/config/load_experiment.h"
 #include "sim/config/spec_names.h"
+#include "sim/config/weights_key.h"
 
 namespace batchvar {
 namespace {
@@ -30,6 +31,9 @@ void ReadPrompt(MapReader* reader, TrialsSpec* trials) {
   reader->Text("prompt", &trials->prompt);
   reader->Integers("prompt_ids", 0, kMaxInt32, &ids);
   trials->prompt_ids.assign(ids.begin(), ids.end());
+  if (trials->synthetic.has_value() && !trials->prompt.empty()) {
+    reader->Error("prompt", "synthetic weights have no tokenizer; give prompt_ids");
+  }
   if (trials->prompt.empty() == trials->prompt_ids.empty()) {
     reader->Error("prompt", "give either prompt (text) or prompt_ids (a list)");
   }
@@ -113,9 +117,9 @@ std::vector<ArmNode> ReadArms(MapReader* reader, uint64_t seed, FirstError* erro
 std::vector<ArmNode> ReadBlock(const ConfigNode& node, FirstError* errors, TrialsSpec* trials) {
   MapReader reader(node, kBlock, errors);
   reader.Require({"arms"});
+  ReadWeights(&reader, errors, &trials->weights, &trials->synthetic);
   ReadPrompt(&reader, trials);
   reader.Bool("add_bos", &trials->add_bos);
-  reader.Text("weights", &trials->weights);
   reader.Integer("max_tokens", 1, kMaxTokens, &trials->max_tokens);
   reader.Integer("trials", 1, kMaxTrials, &trials->trials);
   reader.Number("window_s", NumberRange::AtLeast(0), &trials->window_s);
@@ -166,6 +170,14 @@ absl::StatusOr<TrialsSpec> LoadTree(ConfigNode root, const std::string& name,
   FirstError errors;
   std::vector<ArmNode> arms = ReadBlock(block->value, &errors, &trials);
   if (!errors.ok()) return errors.status();
+  if (trials.synthetic.has_value()) {
+    const ConfigEntry* model = root.Find("model");
+    const absl::StatusOr<ModelSpec> executed =
+        ReadExecutedModel(model == nullptr ? nullptr : &model->value, root.mark, folder);
+    if (!executed.ok()) return executed.status();
+    trials.synthetic->model = *executed;
+    trials.weights = executed->name;
+  }
   MakeOrdinary(&root, &trials);
   for (ArmNode& arm : arms) {
     absl::StatusOr<ExperimentSpec> spec = LoadExperimentTree(root, name, folder, arm.set);

@@ -4,13 +4,21 @@
 #define BATCHVAR_SIM_CONFIG_TRIALS_SPEC_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/config/experiment_spec.h"
 #include "sim/numerics/dtype.h"
+#include "sim/shape/synthetic_spec.h"
 
 namespace batchvar {
+
+// A model without weights of its own, and how they are made.
+struct SyntheticModel {
+  ModelSpec model;
+  SyntheticSpec spec;
+};
 
 // One condition under which all trials are run.
 struct ArmSpec {
@@ -23,7 +31,8 @@ struct ArmSpec {
 };
 
 struct TrialsSpec {
-  std::string weights;              // name or folder of the model that is executed
+  std::string weights;  // name or folder of the model that is executed; synthetic: for show
+  std::optional<SyntheticModel> synthetic;
   std::string plan_model;           // model whose shapes are planned; empty: the executed one's own
   std::string prompt;               // text, or
   std::vector<int64_t> prompt_ids;  // token ids

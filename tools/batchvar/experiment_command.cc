@@ -106,15 +106,13 @@ absl::Status Run(const ExperimentFlags& flags, ExitCode* exit_code) {
   if (absl::Status status = InRange("--threads", flags.threads, kMaxThreads, 0); !status.ok()) {
     return status;
   }
-  const auto folder = FindModelFolder(trials->weights);
-  if (!folder.ok()) return folder.status();
-  const auto tokenizer = TokenizerOf(*folder);
-  if (!tokenizer.ok()) return tokenizer.status();
-  const auto prompt = PromptOf(*trials, tokenizer->get());
+  const auto model = FindExecutedModel(trials->weights, trials->synthetic.has_value());
+  if (!model.ok()) return model.status();
+  const auto prompt = PromptOf(*trials, model->tokenizer.get());
   if (!prompt.ok()) return prompt.status();
 
   ExperimentOptions options;
-  options.weights_folder = *folder;
+  options.weights_folder = model->folder;
   options.prompt = *prompt;
   options.isa = *isa;
   options.threads = static_cast<int32_t>(
@@ -130,10 +128,10 @@ absl::Status Run(const ExperimentFlags& flags, ExitCode* exit_code) {
   if (!flags.out.empty()) {
     if (absl::Status status = WriteResults(flags.out, *result); !status.ok()) return status;
   }
-  const auto words = [&tokenizer](int64_t token) {
-    if (*tokenizer == nullptr) return absl::StrCat(token);
+  const auto words = [&model](int64_t token) {
+    if (model->tokenizer == nullptr) return absl::StrCat(token);
     return absl::StrCat(
-        "\"", EscapeInvalidUtf8((*tokenizer)->TokenBytes(static_cast<int32_t>(token))), "\"");
+        "\"", EscapeInvalidUtf8(model->tokenizer->TokenBytes(static_cast<int32_t>(token))), "\"");
   };
   PrintData(flags.json ? JsonLine(ExperimentJson(*result)) : ExperimentText(*result, words));
   *exit_code = CodeOf(*result);
