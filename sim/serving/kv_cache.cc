@@ -108,7 +108,7 @@ void KvCache::Append(int32_t count, std::vector<BlockId>* table) {
 }
 
 void KvCache::Register(const PrefixChain& chain, const std::vector<BlockId>& table, int32_t begin,
-                       int32_t end) {
+                       int32_t end, const KvProducer& producer) {
   if (begin >= end) return;
   BV_CHECK(end <= chain.num_blocks && end <= static_cast<int32_t>(table.size()));
   // Registration follows the request's growth, so the run is nearly always the last one.
@@ -120,6 +120,7 @@ void KvCache::Register(const PrefixChain& chain, const std::vector<BlockId>& tab
     if (block.node != kNoNode) continue;
     block.node = chain.runs[run].node + static_cast<NodeId>(b - chain.runs[run].first_block);
     block.next_same = kNoBlock;
+    block.producer = producer;
     BlockId* link = &first_with_node_[block.node];
     while (*link != kNoBlock) link = &blocks_[*link].next_same;
     *link = table[b];
