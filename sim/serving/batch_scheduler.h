@@ -46,7 +46,7 @@ class BatchScheduler final : public Scheduler {
   void Admit();
 
   SchedulerConfig config_;
-  KvCache kv_;
+  PagedKvCache kv_;
   std::deque<Member> waiting_;
   std::vector<Member> running_;
   int32_t batch_size_ = 0;  // static: rows of the batch, finished ones included

@@ -20,9 +20,9 @@ namespace batchvar {
 
 using BlockId = int32_t;
 
-class KvCache {
+class PagedKvCache {
  public:
-  KvCache(int32_t num_gpu_blocks, int32_t block_size, bool enable_prefix_caching);
+  PagedKvCache(int32_t num_gpu_blocks, int32_t block_size, bool enable_prefix_caching);
 
   int32_t num_free() const { return num_free_; }
   int32_t num_usable() const { return num_gpu_blocks_ - 1; }

@@ -70,7 +70,7 @@ class VllmV1Scheduler final : public Scheduler {
 
   SchedulerConfig config_;
   int32_t watermark_blocks_;
-  KvCache kv_;
+  PagedKvCache kv_;
   SequencePool sequences_;
   WaitingQueue waiting_;
   std::vector<int32_t> running_;  // slots, in admission order
@@ -85,7 +85,7 @@ class VllmV1Scheduler final : public Scheduler {
   int32_t budget_ = 0;
   int32_t threshold_ = 0;        // 0: none
   bool hold_admission_ = false;  // a running chunk waits for room to reach its alignment
-  KvCache::Hits hits_;
+  PagedKvCache::Hits hits_;
   std::vector<int32_t> set_aside_;
 
   StepOutputs outputs_;
