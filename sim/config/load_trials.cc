@@ -18,9 +18,6 @@ constexpr char kBlock[] = "experiment";
 constexpr int64_t kMaxTrials = 10000;
 constexpr int64_t kMaxFillers = 100000;
 
-constexpr EnumNames<DType> kLogitTypes = {
-    {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}};
-
 void RemoveKey(const std::string& key, ConfigNode* map) {
   std::erase_if(map->entries, [&key](const ConfigEntry& entry) { return entry.key == key; });
 }
@@ -123,7 +120,7 @@ std::vector<ArmNode> ReadBlock(const ConfigNode& node, FirstError* errors, Trial
   reader.Integer("max_tokens", 1, kMaxTokens, &trials->max_tokens);
   reader.Integer("trials", 1, kMaxTrials, &trials->trials);
   reader.Number("window_s", NumberRange::AtLeast(0), &trials->window_s);
-  reader.Enum("logits", kLogitTypes, &trials->logits);
+  reader.Enum("logits", kLogitTypeNames, &trials->logits);
   ReadFillers(reader.Child("fillers"), errors, trials);
   std::vector<ArmNode> arms = ReadArms(&reader, 0, errors);
   reader.Finish();
