@@ -30,8 +30,10 @@ bool BodyDiffers(int64_t lone_m, int64_t m, PlanBook* book) {
 
 int64_t TypicalM(const ExperimentSpec& spec, ReplayResult* replay) {
   const int64_t lone_m = PaddingOf(spec.padding).PaddedM(1);
-  if (!replay->book->FirstMissing({lone_m}, {}).empty()) return 0;
-  int64_t typical = 0;
+  if (!replay->book->FirstMissing({lone_m}, {}).empty()) return lone_m;
+  // Where only attention or the head differ: the middle of the steps, in company at least.
+  int64_t typical = std::max<int64_t>(PaddingOf(spec.padding).PaddedM(2),
+                                      PaddingOf(spec.padding).PaddedM(replay->census->MedianM()));
   int64_t most = 0;
   for (const auto& [m, count] : replay->census->by_padded_m()) {
     if (count.tokens <= most || !BodyDiffers(lone_m, m, replay->book.get())) continue;
@@ -44,8 +46,8 @@ int64_t TypicalM(const ExperimentSpec& spec, ReplayResult* replay) {
 // 1 - (1 - rate)^tokens
 double ChanceOfAny(double rate, int64_t tokens) {
   if (tokens == 0 || rate <= 0.0) return 0.0;
-  return rate >= 1.0 ? 1.0 : 1.0 - PortableExp(static_cast<double>(tokens) *
-                                               PortableLog(1.0 - rate));
+  return rate >= 1.0 ? 1.0
+                     : 1.0 - PortableExp(static_cast<double>(tokens) * PortableLog(1.0 - rate));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct HazardWindow {
 struct Exposure {
   std::vector<RequestExposure> requests;  // in order of arrival
   // M of the body that computed most tokens among those that sum otherwise than one request alone;
-  // 0 if there is none.
+  // the median M where the body never does.
   int64_t typical_m = 0;
   ReplayResult replay;
 };

@@ -144,8 +144,8 @@ bool LoneOrders::PromptDiffers(int32_t prompt_tokens, const HistoryEntry& entry,
   return samples && RowsDiffer(RowsOf::kRequests, 1, 0, entry.num_requests, entry.sequence, 1);
 }
 
-int32_t LoneOrders::FirstOtherDecode(
-    const HistoryEntry& entry, const std::function<const AttentionRule&(int32_t)>& rule_at) {
+int32_t LoneOrders::FirstOtherDecode(const HistoryEntry& entry,
+                                     const std::function<const AttentionRule&(int32_t)>& rule_at) {
   if (RowsDiffer(RowsOf::kTokens, decode_m_, 0, entry.padded_m, entry.first_row, 1) ||
       RowsDiffer(RowsOf::kRequests, 1, 0, entry.num_requests, entry.sequence, 1)) {
     return 0;
