@@ -26,7 +26,8 @@ const std::vector<HistoryEntry>& LoneOrders::PromptOf(int32_t prompt_tokens) {
   request.id = "alone";
   request.prompt_tokens = prompt_tokens;
   request.output_tokens = 1;
-  for (const HistoryEntry& entry : ServeAlone(spec_, *book_, request).entries()) {
+  const RequestHistory history = ServeAlone(spec_, *book_, request);
+  for (const HistoryEntry& entry : history.entries()) {
     if (entry.phase != Phase::kDecode) found->second.push_back(entry);
   }
   return found->second;
