@@ -42,17 +42,15 @@ struct WordMatrix {
 // Loads one model; keeps the first error, and nothing is used after it.
 class Loader {
  public:
-  Loader(const Checkpoint& checkpoint, DecoderWeights* weights)
-      : checkpoint_(checkpoint), weights_(*weights), model_(weights->config.model) {}
+  Loader(const TensorReader& read, DecoderWeights* weights)
+      : read_(read), weights_(*weights), model_(weights->config.model) {}
 
   absl::Status Load();
 
  private:
   std::vector<uint16_t> Vector(const NamedTensor& tensor) {
     std::vector<uint16_t> words;
-    if (status_.ok()) {
-      status_ = checkpoint_.AppendWords(tensor.name, tensor.shape, weights_.dtype, &words);
-    }
+    if (status_.ok()) status_ = read_(tensor, &words);
     return words;
   }
   WordMatrix Matrix(const NamedTensor& tensor) { return {tensor.shape.columns, Vector(tensor)}; }
@@ -60,7 +58,7 @@ class Loader {
   MlpWeights LoadMlp(const MlpTensors& tensors);
   void LoadHead();
 
-  const Checkpoint& checkpoint_;
+  const TensorReader& read_;
   DecoderWeights& weights_;
   const ModelSpec& model_;
   absl::Status status_;
@@ -150,9 +148,19 @@ int32_t FirstKvHead(const ModelSpec& model, int32_t tp, int32_t rank) {
   return static_cast<int32_t>(int64_t{rank} * model.kv_heads / tp);
 }
 
+absl::StatusOr<DecoderWeights> AssembleDecoderWeights(const DecoderConfig& config, DType dtype,
+                                                      int32_t tp, const TensorReader& read) {
+  BV_CHECK(dtype == DType::kBf16 || dtype == DType::kFp16);
+  DecoderWeights weights;
+  weights.config = config;
+  weights.dtype = dtype;
+  weights.tp = tp;
+  if (absl::Status status = Loader(read, &weights).Load(); !status.ok()) return status;
+  return weights;
+}
+
 absl::StatusOr<DecoderWeights> LoadDecoderWeights(const std::string& folder, DType dtype,
                                                   int32_t tp) {
-  BV_CHECK(dtype == DType::kBf16 || dtype == DType::kFp16);
   absl::StatusOr<DecoderConfig> config = ReadDecoderConfig(folder);
   if (!config.ok()) return config.status();
   const char* reason = ValidateTp(config->model, tp);
@@ -161,15 +169,12 @@ absl::StatusOr<DecoderWeights> LoadDecoderWeights(const std::string& folder, DTy
   }
   absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(folder);
   if (!checkpoint.ok()) return checkpoint.status();
-  DecoderWeights weights;
-  weights.config = *std::move(config);
-  weights.dtype = dtype;
-  weights.tp = tp;
-  if (absl::Status status = CheckLayerCount(weights.config, *checkpoint); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = Loader(*checkpoint, &weights).Load(); !status.ok()) return status;
-  return weights;
+  if (absl::Status status = CheckLayerCount(*config, *checkpoint); !status.ok()) return status;
+  return AssembleDecoderWeights(
+      *config, dtype, tp,
+      [&checkpoint, dtype](const NamedTensor& tensor, std::vector<uint16_t>* words) {
+        return checkpoint->AppendWords(tensor.name, tensor.shape, dtype, words);
+      });
 }
 
 }  // namespace batchvar

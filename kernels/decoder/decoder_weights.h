@@ -6,12 +6,14 @@
 #define BATCHVAR_KERNELS_DECODER_DECODER_WEIGHTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/cpu/packed_matrix.h"
 #include "kernels/decoder/decoder_config.h"
+#include "kernels/decoder/decoder_tensors.h"
 #include "sim/numerics/dtype.h"
 
 namespace batchvar {
@@ -49,6 +51,14 @@ struct DecoderWeights {
 // KV heads of a rank: the first one, and how many.
 int32_t FirstKvHead(const ModelSpec& model, int32_t tp, int32_t rank);
 int32_t KvHeadsOfRank(const ModelSpec& model, int32_t tp);
+
+// Appends a tensor's words, [out][in], rounded to the weights' dtype.
+using TensorReader =
+    std::function<absl::Status(const NamedTensor& tensor, std::vector<uint16_t>* words)>;
+
+// The weights from whoever has the tensors; errors are the reader's. `tp` can cut the model.
+absl::StatusOr<DecoderWeights> AssembleDecoderWeights(const DecoderConfig& config, DType dtype,
+                                                      int32_t tp, const TensorReader& read);
 
 // `dtype` is bf16 or fp16. Faults of the folder are InputErrors that name file and tensor or field;
 // a `tp` that cannot cut the model is a ConfigError.

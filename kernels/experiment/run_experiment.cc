@@ -7,34 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "kernels/decoder/decoder_weights.h"
 #include "kernels/experiment/divergence_search.h"
+#include "kernels/experiment/executed_weights.h"
 #include "kernels/experiment/lineages.h"
 #include "kernels/experiment/trial_history.h"
 #include "sim/status/located_error.h"
 
 namespace batchvar {
 namespace {
-
-// The weights in every type and tensor-parallel degree that an arm asks for.
-class ArmWeights {
- public:
-  explicit ArmWeights(std::string folder) : folder_(std::move(folder)) {}
-
-  absl::StatusOr<const DecoderWeights*> Of(DType dtype, int32_t tp) {
-    auto& weights = loaded_[{dtype, tp}];
-    if (weights == nullptr) {
-      absl::StatusOr<DecoderWeights> loaded = LoadDecoderWeights(folder_, dtype, tp);
-      if (!loaded.ok()) return loaded.status();
-      weights = std::make_unique<DecoderWeights>(*std::move(loaded));
-    }
-    return weights.get();
-  }
-
- private:
-  std::string folder_;
-  std::map<std::pair<DType, int32_t>, std::unique_ptr<DecoderWeights>> loaded_;
-};
 
 // As a server would name what it runs.
 std::string PoliciesOf(const PolicySpec& policies) {
@@ -100,7 +80,7 @@ class Experiment {
       : trials_(trials),
         options_(options),
         pool_(options.threads),
-        weights_(options.weights_folder) {}
+        weights_(options.weights_folder, trials.synthetic, &pool_) {}
 
   absl::StatusOr<ExperimentResult> Run();
 
@@ -116,7 +96,7 @@ class Experiment {
   const TrialsSpec& trials_;
   const ExperimentOptions& options_;
   WorkerPool pool_;
-  ArmWeights weights_;
+  ExecutedWeights weights_;
   // Every arm's first trial, by arm.
   struct Reference {
     TrialHistory history;
@@ -256,6 +236,7 @@ absl::StatusOr<ExperimentResult> Experiment::Run() {
   ExperimentResult result;
   result.model = trials_.weights;
   result.plan_model = trials_.plan_model;
+  result.synthetic = trials_.synthetic.has_value();
   result.dtype = DTypeName(trials_.arms[0].spec.dtype);
   result.logits = DTypeName(trials_.logits);
   result.isa = IsaName(options_.isa);

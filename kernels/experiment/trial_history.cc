@@ -40,7 +40,7 @@ ArmPlanner::ArmPlanner(const TrialsSpec& trials, const ArmSpec& arm, const Exper
       arm_(arm),
       planned_(planned),
       book_(std::make_unique<PlanBook>(planned_)),
-      plans_(book_.get(), executed, planned_.tp) {}
+      events_(book_.get(), executed, planned_.tp) {}
 
 absl::StatusOr<std::unique_ptr<ArmPlanner>> ArmPlanner::Make(const TrialsSpec& trials,
                                                              const ArmSpec& arm,
@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<ArmPlanner>> ArmPlanner::Make(const TrialsSpec& t
   ExperimentSpec planned = arm.spec;
   if (absl::Status tables = LoadGemmTables(&planned.policies.gemm); !tables.ok()) return tables;
   std::unique_ptr<ArmPlanner> planner(new ArmPlanner(trials, arm, planned, executed));
-  if (const std::string why = planner->plans_.WhyNot(); !why.empty()) {
+  if (const std::string why = planner->events_.WhyNot(); !why.empty()) {
     return ConfigError({.field = "plan_model"}, why);
   }
   return planner;
@@ -73,25 +73,6 @@ std::vector<Request> ArmPlanner::Calls(int64_t trial, int64_t prompt_tokens) con
   std::stable_sort(calls.begin(), calls.end(),
                    [](const Request& a, const Request& b) { return a.arrival_ns < b.arrival_ns; });
   return calls;
-}
-
-void ArmPlanner::AddEvents(const RequestHistory& history, int64_t begin, int64_t end,
-                           TrialHistory* trial) {
-  for (const HistoryEntry& entry : history.entries()) {
-    for (int64_t step = 0; step < entry.num_steps; ++step) {
-      const int64_t first = entry.num_computed + step * entry.num_scheduled;
-      for (int64_t position = first; position < first + entry.num_scheduled; ++position) {
-        if (position < begin || position >= end) continue;
-        const bool last = position + 1 == first + entry.num_scheduled;
-        PlannedRow row{&entry, step, position, last && entry.phase != Phase::kChunk};
-        auto plan = std::make_shared<const RowPlan>(plans_.Row(row));
-        std::shared_ptr<const RowPlan>& shared = by_class_[plan->row_classes];
-        if (shared == nullptr) shared = std::move(plan);
-        trial->events.push_back(
-            {position, row.samples, shared, entry.num_requests, entry.padded_m});
-      }
-    }
-  }
 }
 
 absl::StatusOr<TrialHistory> ArmPlanner::Simulate(int64_t trial, int64_t prompt_tokens) {
@@ -120,10 +101,10 @@ absl::StatusOr<TrialHistory> ArmPlanner::Simulate(int64_t trial, int64_t prompt_
   const int64_t cached = target.entries().front().num_computed;
   history.cached_tokens = cached;
   history.preemptions = static_cast<int32_t>(target.preempted_at().size());
-  AddEvents(producer, 0, cached, &history);
+  events_.Add(producer, 0, cached, &history.events);
   for (RowEvent& event : history.events) event.samples = false;
   // A step that runs past the last token (asynchronous scheduling) answers nobody.
-  AddEvents(target, 0, prompt_tokens + trials_.max_tokens - 1, &history);
+  events_.Add(target, 0, prompt_tokens + trials_.max_tokens - 1, &history.events);
   std::vector<int32_t> batches;
   for (const RowEvent& event : history.events) {
     if (event.samples) batches.push_back(event.batch);

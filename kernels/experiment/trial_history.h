@@ -5,27 +5,16 @@
 #define BATCHVAR_KERNELS_EXPERIMENT_TRIAL_HISTORY_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/decoder/row_plan.h"
-#include "kernels/experiment/borrowed_plan.h"
+#include "kernels/experiment/row_events.h"
 #include "sim/config/trials_spec.h"
 #include "sim/replay/plan_book.h"
 
 namespace batchvar {
-
-// One computation of one token of the request. Rows of one class share their plan.
-struct RowEvent {
-  int64_t position = 0;
-  bool samples = false;  // gives the token at position + 1
-  std::shared_ptr<const RowPlan> plan;
-  int32_t batch = 0;     // requests in the step
-  int64_t padded_m = 0;  // M of the body's GEMMs
-};
 
 struct TrialHistory {
   std::vector<RowEvent>
@@ -54,14 +43,12 @@ class ArmPlanner {
   ArmPlanner(const TrialsSpec& trials, const ArmSpec& arm, const ExperimentSpec& planned,
              const ModelSpec& executed);
   std::vector<Request> Calls(int64_t trial, int64_t prompt_tokens) const;
-  void AddEvents(const RequestHistory& history, int64_t begin, int64_t end, TrialHistory* trial);
 
   const TrialsSpec& trials_;
   const ArmSpec& arm_;
   ExperimentSpec planned_;
   std::unique_ptr<PlanBook> book_;
-  BorrowedPlans plans_;
-  std::map<Digest, std::shared_ptr<const RowPlan>> by_class_;
+  EventPlanner events_;
 };
 
 }  // namespace batchvar

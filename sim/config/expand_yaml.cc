@@ -190,6 +190,21 @@ void WriteServer(const ExperimentSpec& spec, YamlWriter* out) {
   WritePolicies(spec.policies, out);
 }
 
+void WriteWeights(const TrialsSpec& trials, YamlWriter* out) {
+  if (!trials.synthetic.has_value()) {
+    out->Text("weights", trials.weights);
+    return;
+  }
+  const SyntheticSpec& spec = trials.synthetic->spec;
+  out->Open("weights");
+  out->Open("synthetic");
+  out->Word("seed", std::to_string(spec.seed));
+  if (spec.alpha.has_value()) out->Number("alpha", *spec.alpha);
+  out->Number("beta", spec.beta);
+  out->Close();
+  out->Close();
+}
+
 std::string ArmText(const ArmSpec& arm, const std::string& first) {
   std::string text = "{name: " + QuotedText(arm.name);
   if (arm.against != first) text += ", against: " + QuotedText(arm.against);
@@ -210,15 +225,17 @@ std::string ExpandToYaml(const TrialsSpec& trials) {
   YamlWriter out;
   out.Integer("schema_version", trials.base.schema_version);
   out.Word("seed", std::to_string(trials.base.seed));
-  if (trials.plan_model.empty()) {
+  if (trials.synthetic.has_value()) {
+    WriteModel(trials.synthetic->model, &out);
+  } else if (trials.plan_model.empty()) {
     WriteModel(trials.base.model, &out);
   } else {
     out.Text("model", trials.weights);
-    out.Text("plan_model", trials.plan_model);
   }
+  if (!trials.plan_model.empty()) out.Text("plan_model", trials.plan_model);
   WriteServer(trials.base, &out);
   out.Open("experiment");
-  out.Text("weights", trials.weights);
+  WriteWeights(trials, &out);
   if (trials.prompt_ids.empty()) out.Text("prompt", trials.prompt);
   std::string ids;
   for (const int64_t id : trials.prompt_ids) ids += (ids.empty() ? "" : ", ") + std::to_string(id);

@@ -33,6 +33,10 @@ absl::StatusOr<ConfigNode> ResolveTree(ConfigNode root, const std::string& name,
   if (root.Find("experiment") != nullptr) {
     return ConfigError({name, 0, 0, ""}, "holds trials; run it with 'batchvar experiment'");
   }
+  if (root.Find("execute") != nullptr) {
+    return ConfigError({name, 0, 0, ""},
+                       "executes requests; run it with 'batchvar simulate' or 'batchvar hazard'");
+  }
   if (root.Find("policies") == nullptr) {
     root.Set("policies", root.mark, ConfigNode::Scalar(root.mark, kDefaultPolicies));
   }

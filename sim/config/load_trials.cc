@@ -9,6 +9,7 @@
 #include "sim/config/config_reader.h"
 #include "sim/config/load_experiment.h"
 #include "sim/config/spec_names.h"
+#include "sim/config/weights_key.h"
 
 namespace batchvar {
 namespace {
@@ -16,9 +17,6 @@ namespace {
 constexpr char kBlock[] = "experiment";
 constexpr int64_t kMaxTrials = 10000;
 constexpr int64_t kMaxFillers = 100000;
-
-constexpr EnumNames<DType> kLogitTypes = {
-    {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}};
 
 void RemoveKey(const std::string& key, ConfigNode* map) {
   std::erase_if(map->entries, [&key](const ConfigEntry& entry) { return entry.key == key; });
@@ -30,6 +28,9 @@ void ReadPrompt(MapReader* reader, TrialsSpec* trials) {
   reader->Text("prompt", &trials->prompt);
   reader->Integers("prompt_ids", 0, kMaxInt32, &ids);
   trials->prompt_ids.assign(ids.begin(), ids.end());
+  if (trials->synthetic.has_value() && !trials->prompt.empty()) {
+    reader->Error("prompt", "synthetic weights have no tokenizer; give prompt_ids");
+  }
   if (trials->prompt.empty() == trials->prompt_ids.empty()) {
     reader->Error("prompt", "give either prompt (text) or prompt_ids (a list)");
   }
@@ -108,13 +109,13 @@ std::vector<ArmSpec> ReadArms(MapReader* reader, FirstError* errors) {
 std::vector<ArmSpec> ReadBlock(const ConfigNode& node, FirstError* errors, TrialsSpec* trials) {
   MapReader reader(node, kBlock, errors);
   reader.Require({"arms"});
+  ReadWeights(&reader, errors, &trials->weights, &trials->synthetic);
   ReadPrompt(&reader, trials);
   reader.Bool("add_bos", &trials->add_bos);
-  reader.Text("weights", &trials->weights);
   reader.Integer("max_tokens", 1, kMaxTokens, &trials->max_tokens);
   reader.Integer("trials", 1, kMaxTrials, &trials->trials);
   reader.Number("window_s", NumberRange::AtLeast(0), &trials->window_s);
-  reader.Enum("logits", kLogitTypes, &trials->logits);
+  reader.Enum("logits", kLogitTypeNames, &trials->logits);
   ReadFillers(reader.Child("fillers"), errors, trials);
   std::vector<ArmSpec> arms = ReadArms(&reader, errors);
   reader.Finish();
@@ -174,6 +175,14 @@ absl::StatusOr<TrialsSpec> LoadTrialsTree(ConfigNode root, const std::string& na
   FirstError errors;
   trials.arms = ReadBlock(block->value, &errors, &trials);
   if (!errors.ok()) return errors.status();
+  if (trials.synthetic.has_value()) {
+    const ConfigEntry* model = root.Find("model");
+    const absl::StatusOr<ModelSpec> executed =
+        ReadExecutedModel(model == nullptr ? nullptr : &model->value, root.mark, folder);
+    if (!executed.ok()) return executed.status();
+    trials.synthetic->model = *executed;
+    trials.weights = executed->name;
+  }
   MakeOrdinary(&root, &trials);
   absl::StatusOr<ExperimentSpec> base = LoadExperimentTree(root, name, folder, {});
   if (!base.ok()) return base.status();

@@ -10,6 +10,10 @@ namespace batchvar {
 
 inline constexpr EnumNames<DType> kDTypeNames = {{"bf16", DType::kBf16}, {"fp16", DType::kFp16}};
 
+// In which logits are compared.
+inline constexpr EnumNames<DType> kLogitTypeNames = {
+    {"fp32", DType::kFp32}, {"bf16", DType::kBf16}, {"fp16", DType::kFp16}};
+
 inline constexpr EnumNames<SchedulerPolicy> kSchedulerPolicyNames = {
     {"vllm_v1", SchedulerPolicy::kVllmV1},
     {"static", SchedulerPolicy::kStatic},

@@ -4,14 +4,22 @@
 #define BATCHVAR_SIM_CONFIG_TRIALS_SPEC_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/config/config_overrides.h"
 #include "sim/config/experiment_spec.h"
 #include "sim/numerics/dtype.h"
+#include "sim/shape/synthetic_spec.h"
 
 namespace batchvar {
+
+// A model without weights of its own, and how they are made.
+struct SyntheticModel {
+  ModelSpec model;
+  SyntheticSpec spec;
+};
 
 // One condition under which all trials are run.
 struct ArmSpec {
@@ -28,8 +36,9 @@ struct ArmSpec {
 };
 
 struct TrialsSpec {
-  ExperimentSpec base;              // what all arms share
-  std::string weights;              // name or folder of the model that is executed
+  ExperimentSpec base;  // what all arms share
+  std::string weights;  // name or folder of the executed model; synthetic: for show
+  std::optional<SyntheticModel> synthetic;
   std::string plan_model;           // model whose shapes are planned; empty: the executed one's own
   std::string prompt;               // text, or
   std::vector<int64_t> prompt_ids;  // token ids

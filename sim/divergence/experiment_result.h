@@ -100,6 +100,7 @@ FirstDivergence FirstDivergenceOf(const ArmResult& arm);
 struct ExperimentResult {
   std::string model;
   std::string plan_model;  // empty: its own plans
+  bool synthetic = false;  // weights made from a seed
   std::string dtype;
   std::string logits;
   std::string isa;

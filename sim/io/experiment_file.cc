@@ -176,6 +176,7 @@ std::string ExperimentBytes(const ExperimentResult& result, const std::string& p
   out.set_producer(producer);
   out.set_model(result.model);
   out.set_plan_model(result.plan_model);
+  out.set_synthetic(result.synthetic);
   out.set_dtype(result.dtype);
   out.set_logits(result.logits);
   out.set_seed(result.seed);
@@ -197,6 +198,7 @@ absl::StatusOr<ExperimentResult> ReadExperimentFile(const std::string& path) {
   ExperimentResult result;
   result.model = read.model();
   result.plan_model = read.plan_model();
+  result.synthetic = read.synthetic();
   result.dtype = read.dtype();
   result.logits = read.logits();
   result.seed = read.seed();

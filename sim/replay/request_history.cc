@@ -7,13 +7,16 @@ namespace batchvar {
 void RequestHistory::OnRequest(int32_t index, const Request& request) {
   if (request.id != id_) return;
   index_ = index;
-  prompt_tokens_ = request.prompt_tokens;
+  request_ = request;
 }
 
 void RequestHistory::OnSpan(const StepSpan& span) {
   if (index_ < 0) return;
   if (std::find(span.preempted.begin(), span.preempted.end(), index_) != span.preempted.end()) {
     preempted_at_.push_back(span.first_step);
+  }
+  for (const PrefixHit& hit : span.hits) {
+    if (hit.request == index_) hits_.push_back(hit);
   }
   int64_t first_row = 0;
   for (const ScheduledRow& row : span.batch.rows) {
@@ -52,6 +55,12 @@ void RequestHistory::OnSpan(const StepSpan& span) {
     }
     return;
   }
+}
+
+int32_t RequestHistory::PassOf(const HistoryEntry& entry) const {
+  return static_cast<int32_t>(
+      std::upper_bound(preempted_at_.begin(), preempted_at_.end(), entry.first_step) -
+      preempted_at_.begin());
 }
 
 std::vector<int32_t> RequestHistory::ChunkCuts() const {

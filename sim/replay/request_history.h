@@ -45,9 +45,15 @@ class RequestHistory final : public RunSink {
 
   bool found() const { return index_ >= 0; }
   const std::string& id() const { return id_; }
-  int32_t prompt_tokens() const { return prompt_tokens_; }
+  int32_t index() const { return index_; }  // in the run; -1 before it arrives
+  int32_t prompt_tokens() const { return request_.prompt_tokens; }
+  const Request& request() const { return request_; }
   const std::vector<HistoryEntry>& entries() const { return entries_; }
   const std::vector<int64_t>& preempted_at() const { return preempted_at_; }  // steps
+  // Preemptions before the entry: which of its computings of a token this is.
+  int32_t PassOf(const HistoryEntry& entry) const;
+  // What it found in the prefix cache, pass after pass.
+  const std::vector<PrefixHit>& hits() const { return hits_; }
 
   // Lengths of the prefill chunks in order, decodes left out.
   std::vector<int32_t> ChunkCuts() const;
@@ -56,9 +62,10 @@ class RequestHistory final : public RunSink {
   std::string id_;
   const PlanBook* book_;
   int32_t index_ = -1;
-  int32_t prompt_tokens_ = 0;
+  Request request_;
   std::vector<HistoryEntry> entries_;
   std::vector<int64_t> preempted_at_;
+  std::vector<PrefixHit> hits_;
 };
 
 // "512 x5 + 440"

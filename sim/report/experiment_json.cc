@@ -86,7 +86,7 @@ nlohmann::ordered_json ExperimentJson(const ExperimentResult& result) {
                                  {"kind", "experiment"},
                                  {"model", result.model},
                                  {"plan_model", result.plan_model},
-                                 {"synthetic", false},
+                                 {"synthetic", result.synthetic},
                                  {"dtype", result.dtype},
                                  {"logits", result.logits},
                                  {"seed", result.seed},

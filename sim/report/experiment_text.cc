@@ -129,6 +129,7 @@ std::string ExperimentText(const ExperimentResult& result, const TokenWords& wor
   if (!result.plan_model.empty()) {
     absl::StrAppend(&text, "plans borrowed from ", result.plan_model, "\n");
   }
+  if (result.synthetic) absl::StrAppend(&text, "weights are synthetic\n");
   absl::StrAppendFormat(&text, "\n%-18s %-8s %-8s %-15s %-10s %s\n", "arm", "distinct", "top",
                         "first parted", "differ", "batch");
   for (const ArmResult& arm : result.arms) text += ArmLine(arm);

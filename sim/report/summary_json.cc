@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "sim/report/config_json.h"
 #include "sim/report/csv_field.h"
+#include "sim/report/executed_report.h"
 
 namespace batchvar {
 namespace {
@@ -125,7 +126,7 @@ std::string TimeField(TimeNs ns) { return ns == kNever ? "" : std::to_string(ns)
 
 }  // namespace
 
-std::string SummaryJson(const ReplayResult& result) {
+std::string SummaryJson(const ReplayResult& result, const ExecutedTrace* executed) {
   const ServingMetrics& m = result.metrics;
   Json summary = {
       {"schema_version", kSchemaVersion},
@@ -154,6 +155,10 @@ std::string SummaryJson(const ReplayResult& result) {
     Json lives = Json::array();
     for (const auto& history : result.histories) lives.push_back(LifeJson(*history, result));
     summary["request_lives"] = std::move(lives);
+  }
+  if (executed != nullptr) {
+    summary["execution"] = ExecutionJson(*executed);
+    summary["executed"] = ExecutedJson(*executed);
   }
   return Dump(summary);
 }

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "sim/config/experiment_spec.h"
+#include "sim/divergence/executed_trace.h"
 #include "sim/replay/replay.h"
 
 namespace batchvar {
 
-std::string SummaryJson(const ReplayResult& result);
+// `executed`, where requests were executed, fills the keys `execution` and `executed`.
+std::string SummaryJson(const ReplayResult& result, const ExecutedTrace* executed = nullptr);
 std::string RequestsCsv(const SimulationResult& simulation);
 
 struct RunInfo {

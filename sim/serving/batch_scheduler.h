@@ -25,6 +25,7 @@ class BatchScheduler final : public Scheduler {
   void Add(const Request& request, int32_t index) override;
   const StepBatch& Schedule() override;
   const std::vector<int32_t>& preempted() const override { return preempted_; }
+  const std::vector<PrefixHit>& prefix_hits() const override { return prefix_hits_; }
   const StepOutputs& ApplyOutputs() override;
   bool HasUnfinished() const override { return !running_.empty() || !waiting_.empty(); }
   bool HasStepInFlight() const override { return step_pending_; }
@@ -45,13 +46,14 @@ class BatchScheduler final : public Scheduler {
   void Admit();
 
   SchedulerConfig config_;
-  KvCache kv_;
+  PagedKvCache kv_;
   std::deque<Member> waiting_;
   std::vector<Member> running_;
   int32_t batch_size_ = 0;  // static: rows of the batch, finished ones included
   bool step_pending_ = false;
   StepBatch batch_;
-  std::vector<int32_t> preempted_;  // always empty
+  std::vector<int32_t> preempted_;      // always empty
+  std::vector<PrefixHit> prefix_hits_;  // always empty
   StepOutputs outputs_;
 };
 

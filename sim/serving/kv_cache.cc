@@ -11,7 +11,7 @@ constexpr BlockId kNullBlock = 0;
 
 }  // namespace
 
-KvCache::KvCache(int32_t num_gpu_blocks, int32_t block_size, bool enable_prefix_caching)
+PagedKvCache::PagedKvCache(int32_t num_gpu_blocks, int32_t block_size, bool enable_prefix_caching)
     : num_gpu_blocks_(num_gpu_blocks),
       block_size_(block_size),
       caching_(enable_prefix_caching),
@@ -25,13 +25,13 @@ KvCache::KvCache(int32_t num_gpu_blocks, int32_t block_size, bool enable_prefix_
   }
 }
 
-void KvCache::Unlink(BlockId block) {
+void PagedKvCache::Unlink(BlockId block) {
   blocks_[blocks_[block].prev].next = blocks_[block].next;
   blocks_[blocks_[block].next].prev = blocks_[block].prev;
   --num_free_;
 }
 
-void KvCache::LinkAfter(BlockId before, BlockId block) {
+void PagedKvCache::LinkAfter(BlockId before, BlockId block) {
   const BlockId after = blocks_[before].next;
   blocks_[block].prev = before;
   blocks_[block].next = after;
@@ -40,7 +40,7 @@ void KvCache::LinkAfter(BlockId before, BlockId block) {
   ++num_free_;
 }
 
-PrefixChain KvCache::MakeChain(const Request& request, int64_t max_tokens) {
+PrefixChain PagedKvCache::MakeChain(const Request& request, int64_t max_tokens) {
   if (!caching_) return {};
   PrefixChain chain = tree_.MakeChain(request, BlocksFor(max_tokens));
   if (first_with_node_.size() < tree_.num_nodes()) {
@@ -49,7 +49,7 @@ PrefixChain KvCache::MakeChain(const Request& request, int64_t max_tokens) {
   return chain;
 }
 
-void KvCache::ReleaseChain(const PrefixChain& chain) {
+void PagedKvCache::ReleaseChain(const PrefixChain& chain) {
   const int32_t num_private = chain.num_blocks - chain.num_shared_blocks;
   if (num_private <= 0) return;
   const NodeId first = chain.runs.back().node;
@@ -62,7 +62,7 @@ void KvCache::ReleaseChain(const PrefixChain& chain) {
   tree_.Release(chain);
 }
 
-void KvCache::Lookup(const PrefixChain& chain, int32_t max_blocks, Hits* hits) const {
+void PagedKvCache::Lookup(const PrefixChain& chain, int32_t max_blocks, Hits* hits) const {
   hits->blocks.clear();
   hits->num_free = 0;
   const int32_t limit = std::min(max_blocks, chain.num_blocks);
@@ -79,14 +79,14 @@ void KvCache::Lookup(const PrefixChain& chain, int32_t max_blocks, Hits* hits) c
   }
 }
 
-void KvCache::Touch(const Hits& hits, std::vector<BlockId>* table) {
+void PagedKvCache::Touch(const Hits& hits, std::vector<BlockId>* table) {
   for (const BlockId block : hits.blocks) {
     if (blocks_[block].references++ == 0) Unlink(block);
     table->push_back(block);
   }
 }
 
-void KvCache::Evict(BlockId block) {
+void PagedKvCache::Evict(BlockId block) {
   const NodeId node = blocks_[block].node;
   if (node == kNoNode) return;
   blocks_[block].node = kNoNode;
@@ -96,7 +96,7 @@ void KvCache::Evict(BlockId block) {
   *link = blocks_[block].next_same;
 }
 
-void KvCache::Append(int32_t count, std::vector<BlockId>* table) {
+void PagedKvCache::Append(int32_t count, std::vector<BlockId>* table) {
   BV_CHECK(count <= num_free_);
   for (int32_t i = 0; i < count; ++i) {
     const BlockId block = blocks_[kNullBlock].next;
@@ -107,8 +107,8 @@ void KvCache::Append(int32_t count, std::vector<BlockId>* table) {
   }
 }
 
-void KvCache::Register(const PrefixChain& chain, const std::vector<BlockId>& table, int32_t begin,
-                       int32_t end) {
+void PagedKvCache::Register(const PrefixChain& chain, const std::vector<BlockId>& table,
+                            int32_t begin, int32_t end, const KvProducer& producer) {
   if (begin >= end) return;
   BV_CHECK(end <= chain.num_blocks && end <= static_cast<int32_t>(table.size()));
   // Registration follows the request's growth, so the run is nearly always the last one.
@@ -120,20 +120,21 @@ void KvCache::Register(const PrefixChain& chain, const std::vector<BlockId>& tab
     if (block.node != kNoNode) continue;
     block.node = chain.runs[run].node + static_cast<NodeId>(b - chain.runs[run].first_block);
     block.next_same = kNoBlock;
+    block.producer = producer;
     BlockId* link = &first_with_node_[block.node];
     while (*link != kNoBlock) link = &blocks_[*link].next_same;
     *link = table[b];
   }
 }
 
-int32_t KvCache::LeadingHeldBy(int32_t holders, const std::vector<BlockId>& table) const {
+int32_t PagedKvCache::LeadingHeldBy(int32_t holders, const std::vector<BlockId>& table) const {
   const auto end = std::find_if(table.begin(), table.end(), [this, holders](BlockId block) {
     return blocks_[block].references != holders;
   });
   return static_cast<int32_t>(end - table.begin());
 }
 
-void KvCache::Free(std::vector<BlockId>* table) {
+void PagedKvCache::Free(std::vector<BlockId>* table) {
   // Blocks whose content is cached go to the tail, deepest first, so that the deepest is evicted
   // first; the others go to the front, with the table's last block foremost.
   for (size_t i = table->size(); i-- > 0;) {

@@ -13,15 +13,16 @@
 #include <vector>
 
 #include "sim/serving/prefix_chain.h"
+#include "sim/serving/prefix_hit.h"
 #include "sim/serving/request.h"
 
 namespace batchvar {
 
 using BlockId = int32_t;
 
-class KvCache {
+class PagedKvCache {
  public:
-  KvCache(int32_t num_gpu_blocks, int32_t block_size, bool enable_prefix_caching);
+  PagedKvCache(int32_t num_gpu_blocks, int32_t block_size, bool enable_prefix_caching);
 
   int32_t num_free() const { return num_free_; }
   int32_t num_usable() const { return num_gpu_blocks_ - 1; }
@@ -51,7 +52,9 @@ class KvCache {
   void Append(int32_t count, std::vector<BlockId>* table);
   // Makes blocks [begin, end) of `table` findable. No effect on blocks that already are.
   void Register(const PrefixChain& chain, const std::vector<BlockId>& table, int32_t begin,
-                int32_t end);
+                int32_t end, const KvProducer& producer = {});
+  // Who registered the block that is cached now.
+  const KvProducer& ProducerOf(BlockId block) const { return blocks_[block].producer; }
   // Leading blocks of `table` that are held by exactly `holders` tables, its own included.
   int32_t LeadingHeldBy(int32_t holders, const std::vector<BlockId>& table) const;
   // Gives all blocks of `table` back and clears it.
@@ -69,6 +72,7 @@ class KvCache {
     int32_t references = 0;
     NodeId node = kNoNode;
     BlockId next_same = kNoBlock;  // next block with the same node, in order of registration
+    KvProducer producer;
   };
 
   void Unlink(BlockId block);

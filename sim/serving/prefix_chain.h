@@ -4,7 +4,7 @@
 // same tokens of the same segments after equal parents. Text that nobody shares gets private nodes,
 // which are recycled when their request is done.
 //
-// Used by KvCache only. Deterministic: the hash map below is only looked up, never walked.
+// Used by PagedKvCache only. Deterministic: the hash map below is only looked up, never walked.
 #ifndef BATCHVAR_SIM_SERVING_PREFIX_CHAIN_H_
 #define BATCHVAR_SIM_SERVING_PREFIX_CHAIN_H_
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/serving/prefix_hit.h"
 #include "sim/serving/request.h"
 #include "sim/serving/scheduler_config.h"
 #include "sim/shape/step_batch.h"
@@ -51,6 +52,8 @@ class Scheduler {
   virtual const StepBatch& Schedule() = 0;
   // Requests preempted by the last Schedule(), in order.
   virtual const std::vector<int32_t>& preempted() const = 0;
+  // What those admitted by the last Schedule() found in the prefix cache, in order of admission.
+  virtual const std::vector<PrefixHit>& prefix_hits() const = 0;
   virtual const StepOutputs& ApplyOutputs() = 0;
 
   virtual bool HasUnfinished() const = 0;  // waiting or running

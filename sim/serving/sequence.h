@@ -27,6 +27,7 @@ struct Sequence {
   int32_t in_flight = 0;     // tokens of steps whose outputs are not applied yet
   int32_t stale = 0;         // those of them that a preemption made worthless
   int32_t num_cached_blocks = 0;
+  int32_t pass = 0;  // preemptions so far
   int32_t priority = 0;
   int64_t arrival_ns = 0;
   std::string id;  // priority ties are broken by it, as a string

@@ -87,7 +87,8 @@ void Simulator::RunStep(const StepBatch& batch) {
       result.cached_tokens = row.num_computed;
     }
   }
-  spans_.Add(result_.num_steps, now_, now_ + duration, padded_m, batch, preempted_);
+  spans_.Add(result_.num_steps, now_, now_ + duration, padded_m, batch, preempted_,
+             scheduler_->prefix_hits());
   preempted_.clear();
   ++result_.num_steps;
   result_.num_tokens_scheduled += batch.num_tokens;

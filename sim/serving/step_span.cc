@@ -21,14 +21,15 @@ bool SpanBuilder::Continues(int64_t step, TimeNs start_ns, const StepBatch& batc
 }
 
 void SpanBuilder::Add(int64_t step, TimeNs start_ns, TimeNs end_ns, int64_t padded_m,
-                      const StepBatch& batch, const std::vector<int32_t>& preempted) {
-  if (preempted.empty() && Continues(step, start_ns, batch)) {
+                      const StepBatch& batch, const std::vector<int32_t>& preempted,
+                      const std::vector<PrefixHit>& hits) {
+  if (preempted.empty() && hits.empty() && Continues(step, start_ns, batch)) {
     ++span_.num_steps;
     span_.end_ns = end_ns;
     return;
   }
   Flush();
-  span_ = StepSpan{step, 1, start_ns, end_ns, padded_m, batch, preempted};
+  span_ = StepSpan{step, 1, start_ns, end_ns, padded_m, batch, preempted, hits};
 }
 
 void SpanBuilder::Flush() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/base/time.h"
+#include "sim/serving/prefix_hit.h"
 #include "sim/serving/request.h"
 #include "sim/shape/step_batch.h"
 
@@ -24,6 +25,7 @@ struct StepSpan {
   int64_t padded_m = 0;            // M of the body's GEMMs, the same in all steps of the span
   StepBatch batch;                 // as of the first step; in step i num_computed is i larger
   std::vector<int32_t> preempted;  // by the first step, or after the step before it
+  std::vector<PrefixHit> hits;     // of those that the first step admitted
 
   int64_t M() const { return batch.M(); }
 };
@@ -43,7 +45,7 @@ class SpanBuilder {
 
   // Steps must come in order; a step that took no tokens is not one.
   void Add(int64_t step, TimeNs start_ns, TimeNs end_ns, int64_t padded_m, const StepBatch& batch,
-           const std::vector<int32_t>& preempted);
+           const std::vector<int32_t>& preempted, const std::vector<PrefixHit>& hits = {});
   void Flush();
   const std::vector<RunSink*>& sinks() const { return sinks_; }
 

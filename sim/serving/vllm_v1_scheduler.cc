@@ -50,6 +50,7 @@ void VllmV1Scheduler::Add(const Request& request, int32_t index) {
 const StepBatch& VllmV1Scheduler::Schedule() {
   batch_.Clear();
   preempted_.clear();
+  prefix_hits_.clear();
   hold_admission_ = false;
   if (spare_steps_.empty()) {
     step_ = Step{};
@@ -145,7 +146,8 @@ void VllmV1Scheduler::RegisterUpTo(Sequence* sequence, int64_t num_tokens) {
   if (!kv_.caching()) return;
   const int32_t full = static_cast<int32_t>(num_tokens / config_.block_size);
   if (full <= sequence->num_cached_blocks) return;
-  kv_.Register(sequence->chain, sequence->blocks, sequence->num_cached_blocks, full);
+  kv_.Register(sequence->chain, sequence->blocks, sequence->num_cached_blocks, full,
+               {sequence->request, sequence->pass});
   sequence->num_cached_blocks = full;
 }
 
@@ -178,6 +180,7 @@ void VllmV1Scheduler::Preempt(size_t position, size_t* cursor) {
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(position));
   kv_.Free(&sequence.blocks);
   sequence.status = SequenceStatus::kPreempted;
+  ++sequence.pass;
   sequence.num_computed = 0;
   sequence.num_cached_blocks = 0;
   sequence.placeholders = 0;
@@ -228,6 +231,7 @@ bool VllmV1Scheduler::AdmitHead() {
   if (needed > available) return false;
 
   waiting_.PopHead();
+  RecordHits(sequence);
   kv_.Touch(hits_, &sequence.blocks);
   kv_.Append(needed, &sequence.blocks);
   sequence.num_computed = hit_tokens;
@@ -237,6 +241,19 @@ bool VllmV1Scheduler::AdmitHead() {
   running_.push_back(slot);
   Record(slot, n);
   return true;
+}
+
+// hits_ as runs of blocks that one producer filled.
+void VllmV1Scheduler::RecordHits(const Sequence& sequence) {
+  const size_t first = prefix_hits_.size();
+  for (size_t i = 0; i < hits_.blocks.size(); ++i) {
+    const KvProducer& producer = kv_.ProducerOf(hits_.blocks[i]);
+    const int32_t begin = static_cast<int32_t>(i) * config_.block_size;
+    if (prefix_hits_.size() == first || prefix_hits_.back().producer != producer) {
+      prefix_hits_.push_back({sequence.request, sequence.pass, begin, begin, producer});
+    }
+    prefix_hits_.back().end = begin + config_.block_size;
+  }
 }
 
 // Scheduler.schedule and get_num_common_prefix_blocks of vLLM's kv_cache_manager.py, before 0.32

@@ -25,6 +25,7 @@ class VllmV1Scheduler final : public Scheduler {
   void Add(const Request& request, int32_t index) override;
   const StepBatch& Schedule() override;
   const std::vector<int32_t>& preempted() const override { return preempted_; }
+  const std::vector<PrefixHit>& prefix_hits() const override { return prefix_hits_; }
   const StepOutputs& ApplyOutputs() override;
   bool HasUnfinished() const override { return !running_.empty() || waiting_.size() > 0; }
   bool HasStepInFlight() const override { return !in_flight_.empty(); }
@@ -61,6 +62,7 @@ class VllmV1Scheduler final : public Scheduler {
   size_t VictimPosition() const;
   void Preempt(size_t position, size_t* cursor);
   void Record(int32_t slot, int32_t n);
+  void RecordHits(const Sequence& sequence);
   void RegisterUpTo(Sequence* sequence, int64_t num_tokens);
 
   void ApplyRow(int32_t slot, int32_t num_scheduled, bool samples);
@@ -68,7 +70,7 @@ class VllmV1Scheduler final : public Scheduler {
 
   SchedulerConfig config_;
   int32_t watermark_blocks_;
-  KvCache kv_;
+  PagedKvCache kv_;
   SequencePool sequences_;
   WaitingQueue waiting_;
   std::vector<int32_t> running_;  // slots, in admission order
@@ -79,10 +81,11 @@ class VllmV1Scheduler final : public Scheduler {
   StepBatch batch_;
   Step step_;
   std::vector<int32_t> preempted_;
+  std::vector<PrefixHit> prefix_hits_;
   int32_t budget_ = 0;
   int32_t threshold_ = 0;        // 0: none
   bool hold_admission_ = false;  // a running chunk waits for room to reach its alignment
-  KvCache::Hits hits_;
+  PagedKvCache::Hits hits_;
   std::vector<int32_t> set_aside_;
 
   StepOutputs outputs_;

@@ -45,6 +45,7 @@ class WatchedScheduler final : public Scheduler {
     return batch;
   }
   const std::vector<int32_t>& preempted() const override { return inner_->preempted(); }
+  const std::vector<PrefixHit>& prefix_hits() const override { return inner_->prefix_hits(); }
   const StepOutputs& ApplyOutputs() override {
     const StepOutputs& outputs = inner_->ApplyOutputs();
     checker_.OnOutputs(*inner_, outputs);

@@ -51,8 +51,8 @@ class KvCacheTest : public testing::Test {
   // The free list, front first; takes everything.
   std::vector<BlockId> FreeList() { return Take(kv_.num_free()); }
 
-  KvCache kv_{kUsable + 1, kBlockSize, /*enable_prefix_caching=*/true};
-  KvCache::Hits hits_;
+  PagedKvCache kv_{kUsable + 1, kBlockSize, /*enable_prefix_caching=*/true};
+  PagedKvCache::Hits hits_;
 };
 
 TEST_F(KvCacheTest, TheNullBlockIsNeverUsed) {
@@ -270,12 +270,12 @@ TEST_F(KvCacheTest, ReleaseKeepsSharedContent) {
 }
 
 TEST(KvCacheWithoutCaching, NothingIsFoundAndAllBlocksGoToTheFront) {
-  KvCache kv(4, kBlockSize, /*enable_prefix_caching=*/false);
+  PagedKvCache kv(4, kBlockSize, /*enable_prefix_caching=*/false);
   const PrefixChain chain = kv.MakeChain(Shared(7, 2), 8);
   EXPECT_EQ(chain.num_blocks, 0);
   std::vector<BlockId> table;
   kv.Append(2, &table);
-  KvCache::Hits hits;
+  PagedKvCache::Hits hits;
   kv.Lookup(chain, 2, &hits);
   EXPECT_THAT(hits.blocks, IsEmpty());
   kv.ReleaseChain(chain);
@@ -285,7 +285,7 @@ TEST(KvCacheWithoutCaching, NothingIsFoundAndAllBlocksGoToTheFront) {
 }
 
 TEST(KvCacheDeathTest, NoMoreBlocksThanThereAre) {
-  KvCache kv(3, kBlockSize, true);
+  PagedKvCache kv(3, kBlockSize, true);
   std::vector<BlockId> table;
   EXPECT_DEATH(kv.Append(3, &table), "check failed");
 }

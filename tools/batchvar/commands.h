@@ -15,6 +15,7 @@ void AddPlanCommand(CLI::App* app, ExitCode* exit_code);
 void AddClassesCommand(CLI::App* app, ExitCode* exit_code);
 void AddExecuteCommand(CLI::App* app, ExitCode* exit_code);
 void AddExperimentCommand(CLI::App* app, ExitCode* exit_code);
+void AddHazardCommand(CLI::App* app, ExitCode* exit_code);
 void AddTraceCommand(CLI::App* app, ExitCode* exit_code);
 void AddSweepCommand(CLI::App* app, ExitCode* exit_code);
 void AddConfigCommand(CLI::App* app, ExitCode* exit_code);

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sim/config/load_experiment.h"
+#include "sim/config/load_replay.h"
 #include "sim/config/load_sweep.h"
 #include "sim/config/load_trials.h"
 #include "sim/report/cell_line.h"
@@ -47,7 +48,7 @@ absl::Status CheckFile(const ConfigArguments& arguments) {
   if (IsTrialsFile(arguments.file)) {
     return LoadTrials(arguments.file, arguments.overrides).status();
   }
-  return LoadExperiment(arguments.file, arguments.overrides).status();
+  return LoadReplay(arguments.file, arguments.overrides).status();
 }
 
 ExitCode Validate(const ConfigArguments& arguments) {

@@ -33,14 +33,12 @@ absl::StatusOr<std::vector<int64_t>> PromptOf(const TrialsSpec& trials,
 
 absl::StatusOr<ExperimentSetup> SetUpExperiment(const TrialsSpec& trials) {
   ExperimentSetup setup;
-  const auto folder = FindModelFolder(trials.weights);
-  if (!folder.ok()) return folder.status();
-  auto tokenizer = TokenizerOf(*folder);
-  if (!tokenizer.ok()) return tokenizer.status();
-  setup.tokenizer = *std::move(tokenizer);
+  auto model = FindExecutedModel(trials.weights, trials.synthetic.has_value());
+  if (!model.ok()) return model.status();
+  setup.tokenizer = std::move(model->tokenizer);
   auto prompt = PromptOf(trials, setup.tokenizer.get());
   if (!prompt.ok()) return prompt.status();
-  setup.options.weights_folder = *folder;
+  setup.options.weights_folder = model->folder;
   setup.options.prompt = *std::move(prompt);
   setup.options.isa = BestIsa();
   return setup;

@@ -45,6 +45,7 @@ int Main(int argc, char** argv) {
   AddClassesCommand(&app, &exit_code);
   AddExecuteCommand(&app, &exit_code);
   AddExperimentCommand(&app, &exit_code);
+  AddHazardCommand(&app, &exit_code);
   AddTraceCommand(&app, &exit_code);
   AddSweepCommand(&app, &exit_code);
   AddConfigCommand(&app, &exit_code);

@@ -31,7 +31,7 @@ absl::StatusOr<std::string> FindModelFolder(const std::string& name) {
   return InputError(
       {}, absl::StrCat("no model '", name, "': no config.json in ", absl::StrJoin(folders, ", "),
                        "; tools/fetch_model fetches one, BATCHVAR_MODELS_DIR names a "
-                       "folder of models"));
+                       "folder of models, and weights: synthetic makes some from a seed"));
 }
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> TokenizerOf(const std::string& folder) {
@@ -40,6 +40,18 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> TokenizerOf(const std::string& folder
     if (std::filesystem::exists(path)) return ReadTokenizer(path);
   }
   return std::unique_ptr<Tokenizer>();
+}
+
+absl::StatusOr<ExecutedModel> FindExecutedModel(const std::string& name, bool synthetic) {
+  ExecutedModel model;
+  if (synthetic) return model;
+  absl::StatusOr<std::string> folder = FindModelFolder(name);
+  if (!folder.ok()) return folder.status();
+  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = TokenizerOf(*folder);
+  if (!tokenizer.ok()) return tokenizer.status();
+  model.folder = *std::move(folder);
+  model.tokenizer = *std::move(tokenizer);
+  return model;
 }
 
 }  // namespace batchvar

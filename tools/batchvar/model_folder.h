@@ -19,6 +19,13 @@ absl::StatusOr<std::string> FindModelFolder(const std::string& name);
 // The folder's tokenizer (tokenizer.json, or llama2.c's tok512.bin); null where it has none.
 absl::StatusOr<std::unique_ptr<Tokenizer>> TokenizerOf(const std::string& folder);
 
+struct ExecutedModel {
+  std::string folder;                    // empty: its weights are synthetic
+  std::unique_ptr<Tokenizer> tokenizer;  // null: ids only
+};
+// Both of the model called `name`; nothing is looked for where weights are synthetic.
+absl::StatusOr<ExecutedModel> FindExecutedModel(const std::string& name, bool synthetic);
+
 }  // namespace batchvar
 
 #endif  // BATCHVAR_TOOLS_BATCHVAR_MODEL_FOLDER_H_

@@ -1,20 +1,27 @@
 // batchvar simulate EXPERIMENT.yaml: replays a workload and writes its results.
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/experiment/trace_execution.h"
 #include "sim/config/load_experiment.h"
+#include "sim/config/load_replay.h"
 #include "sim/io/run_file.h"
+#include "sim/replay/prefix_sources.h"
 #include "sim/replay/replay.h"
+#include "sim/report/executed_report.h"
 #include "sim/report/number_text.h"
 #include "sim/report/summary_json.h"
 #include "sim/report/summary_text.h"
 #include "sim/status/located_error.h"
 #include "tools/batchvar/commands.h"
 #include "tools/batchvar/interrupt.h"
+#include "tools/batchvar/model_folder.h"
 #include "tools/batchvar/result_file.h"
 #include "tools/batchvar/terminal.h"
 
@@ -43,14 +50,16 @@ absl::Status MakeFolder(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (error) return InputError({path}, "cannot be made: " + error.message());
   // Results of an earlier run must not stand beside those of one that fails half-way.
-  for (const char* name : {"run.binpb", "run.json", "summary.json", "requests.csv"}) {
+  for (const char* name :
+       {"run.binpb", "run.json", "summary.json", "requests.csv", "responses.jsonl"}) {
     std::filesystem::remove(path + "/" + name, error);
   }
   return absl::OkStatus();
 }
 
 absl::Status WriteResults(const SimulateOptions& options, const ExperimentSpec& spec,
-                          const ReplayResult& result, RunFileWriter* run_file) {
+                          const ReplayResult& result, const ExecutedTrace* executed,
+                          RunFileWriter* run_file) {
   const SimulationResult& simulation = result.simulation;
   absl::Status status =
       run_file->Finish(result.book->Records(),
@@ -64,7 +73,12 @@ absl::Status WriteResults(const SimulateOptions& options, const ExperimentSpec& 
   info.trace_sha256 = result.trace_sha256;
   info.libraries = FileLibraryVersions();
   status = WriteResultFile(options.out + "/requests.csv", RequestsCsv(simulation));
-  if (status.ok()) status = WriteResultFile(options.out + "/summary.json", SummaryJson(result));
+  if (status.ok()) {
+    status = WriteResultFile(options.out + "/summary.json", SummaryJson(result, executed));
+  }
+  if (status.ok() && executed != nullptr) {
+    status = WriteResultFile(options.out + "/responses.jsonl", ExecutedResponsesJsonl(*executed));
+  }
   if (status.ok()) {
     status =
         WriteResultFile(options.out + "/run.json", RunJson(spec, info, simulation.interrupted));
@@ -80,9 +94,26 @@ std::function<void(int64_t, TimeNs)> ProgressOn(ProgressLine* line) {
   };
 }
 
+absl::StatusOr<ExecutedTrace> Execute(const ReplaySpec& replay, const PrefixSources& sources,
+                                      int32_t threads) {
+  const auto model =
+      FindExecutedModel(replay.execute->weights, replay.execute->synthetic.has_value());
+  if (!model.ok()) return model.status();
+  TraceExecutionOptions options;
+  options.weights_folder = model->folder;
+  options.isa = BestIsa();
+  options.threads = threads;
+  ProgressLine line;
+  options.progress = [&line](int64_t rows) {
+    if (line.Due()) line.Show(absl::StrCat("executed ", WithThousands(rows), " rows"));
+  };
+  return ExecuteTrace(replay, sources, options);
+}
+
 ExitCode Simulate(const SimulateOptions& options) {
-  const absl::StatusOr<ExperimentSpec> spec = LoadExperiment(options.experiment, options.overrides);
-  if (!spec.ok()) return ReportError(spec.status(), options.json);
+  const absl::StatusOr<ReplaySpec> loaded = LoadReplay(options.experiment, options.overrides);
+  if (!loaded.ok()) return ReportError(loaded.status(), options.json);
+  const ExperimentSpec* spec = &loaded->experiment;
   std::unique_ptr<RunFileWriter> run_file;
   ReplayOptions replay;
   if (!options.out.empty()) {
@@ -98,6 +129,8 @@ ExitCode Simulate(const SimulateOptions& options) {
   const int32_t cores = static_cast<int32_t>(std::thread::hardware_concurrency());
   replay.threads = options.threads > 0 ? options.threads : std::max(1, cores);
   replay.requests = options.requests;
+  PrefixSources sources;
+  if (loaded->execute.has_value()) replay.sinks.push_back(&sources);
   WatchInterrupts();
   replay.interrupted = Interrupted;
   absl::StatusOr<ReplayResult> result;
@@ -107,14 +140,22 @@ ExitCode Simulate(const SimulateOptions& options) {
     result = Replay(*spec, replay);
   }
   if (!result.ok()) return ReportError(result.status(), options.json);
+  std::optional<ExecutedTrace> executed;
+  if (loaded->execute.has_value() && !result->simulation.interrupted) {
+    absl::StatusOr<ExecutedTrace> trace = Execute(*loaded, sources, replay.threads);
+    if (!trace.ok()) return ReportError(trace.status(), options.json);
+    executed = *std::move(trace);
+  }
+  const ExecutedTrace* trace = executed.has_value() ? &*executed : nullptr;
   if (run_file != nullptr) {
-    const absl::Status written = WriteResults(options, *spec, *result, run_file.get());
+    const absl::Status written = WriteResults(options, *spec, *result, trace, run_file.get());
     if (!written.ok()) return ReportError(written, options.json);
   }
   if (options.json) {
-    PrintData(SummaryJson(*result));
+    PrintData(SummaryJson(*result, trace));
   } else {
     std::string text = SummaryText(*spec, *result);
+    if (trace != nullptr) text += "\n" + ExecutedText(*trace);
     for (const auto& history : result->histories) {
       text += "\n" + RequestLifeText(*history, *result);
     }
@@ -134,7 +175,8 @@ void AddSimulateCommand(CLI::App* app, ExitCode* exit_code) {
   verb->add_option("--set", options->overrides, "KEY=VALUE laid over the file, dots in KEY")
       ->allow_extra_args(false);
   verb->add_option("--out", options->out,
-                   "folder for run.json, run.binpb, summary.json and requests.csv");
+                   "folder for run.json, run.binpb, summary.json, requests.csv and, where the "
+                   "file has an execute map, responses.jsonl");
   verb->add_option("--request", options->requests, "also print the life of this request")
       ->allow_extra_args(false);
   verb->add_option("--threads", options->threads, "threads; results do not depend on it")

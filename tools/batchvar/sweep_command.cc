@@ -78,7 +78,8 @@ std::vector<std::string> ModelFilesOf(const LoadedSweep& sweep) {
   std::vector<std::string> files;
   std::set<std::string> seen;
   for (const absl::StatusOr<TrialsSpec>& trials : sweep.trials) {
-    if (!trials.ok() || !seen.insert(trials->weights).second) continue;
+    if (!trials.ok() || trials->synthetic.has_value()) continue;
+    if (!seen.insert(trials->weights).second) continue;
     const auto folder = FindModelFolder(trials->weights);
     if (!folder.ok()) continue;
     for (std::string& file : FilesOfModel(*folder)) files.push_back(std::move(file));
