@@ -184,6 +184,13 @@ int64_t MachineMemoryBytes() {
   return limit >> bytes && bytes > 0 ? std::min(bytes, physical) : physical;
 }
 
+std::vector<uint16_t> SyntheticTensor(const DecoderConfig& config, const SyntheticSpec& spec,
+                                      const NamedTensor& tensor, DType dtype, WorkerPool* pool) {
+  std::vector<uint16_t> words;
+  TensorMaker(config, spec, dtype, pool).Append(tensor, &words);
+  return words;
+}
+
 absl::StatusOr<DecoderWeights> MakeSyntheticWeights(const ModelSpec& model,
                                                     const SyntheticSpec& spec, DType dtype,
                                                     int32_t tp, WorkerPool* pool) {

@@ -8,10 +8,12 @@
 #define BATCHVAR_KERNELS_DECODER_SYNTHETIC_WEIGHTS_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/cpu/worker_pool.h"
+#include "kernels/decoder/decoder_tensors.h"
 #include "kernels/decoder/decoder_weights.h"
 #include "sim/shape/model_spec.h"
 #include "sim/shape/synthetic_spec.h"
@@ -32,6 +34,10 @@ int64_t SyntheticWeightBytes(const ModelSpec& model);
 absl::Status CheckWeightsFit(const ModelSpec& model, int64_t machine_bytes);
 // Memory of this machine, or of the container that limits it (cgroup v2).
 int64_t MachineMemoryBytes();
+
+// One tensor, [rows][columns], as the model has it.
+std::vector<uint16_t> SyntheticTensor(const DecoderConfig& config, const SyntheticSpec& spec,
+                                      const NamedTensor& tensor, DType dtype, WorkerPool* pool);
 
 // `dtype` is bf16 or fp16. ConfigErrors: a model that does not fit into memory, or that `tp` cannot
 // cut.

@@ -13,17 +13,18 @@ namespace batchvar {
 namespace {
 
 std::string Row(const std::string& id, int64_t arrival_s, int prompt, const std::string& prefix) {
-  return "{\"request_id\":\"" + id + "\",\"arrival_ns\":" + std::to_string(arrival_s) +
-         "000000000,\"prompt_tokens\":" + std::to_string(prompt) +
+  return "{\"request_id\":\"" + id +
+         "\",\"arrival_ns\":" + std::to_string(arrival_s * 1'000'000'000) +
+         ",\"prompt_tokens\":" + std::to_string(prompt) +
          ",\"output_tokens\":4,\"prefix\":" + prefix + "}\n";
 }
 
-struct Run {
+struct Outcome {
   PrefixSources sources;
   ReplayResult replay;
 };
 
-void Go(const std::string& rows, const std::vector<std::string>& requests, Run* run,
+void Go(const std::string& rows, const std::vector<std::string>& requests, Outcome* run,
         const std::vector<std::string>& overrides = {}) {
   const TempFile file(rows, ".jsonl");
   ReplayOptions options;
@@ -39,7 +40,7 @@ void Go(const std::string& rows, const std::vector<std::string>& requests, Run* 
 
 // b takes 32 tokens over from a; c takes those, and 32 more that b computed.
 TEST(PrefixSources, FollowProducersOfProducers) {
-  Run run;
+  Outcome run;
   Go(Row("a", 0, 40, "[[1,32]]") + Row("b", 1, 70, "[[1,32],[2,32]]") +
          Row("c", 2, 100, "[[1,32],[2,32],[3,30]]") + Row("d", 3, 50, "[[9,20]]"),
      {"c"}, &run);
@@ -54,7 +55,7 @@ TEST(PrefixSources, FollowProducersOfProducers) {
 
 // A preempted request comes back to what it had computed itself, in an earlier pass.
 TEST(PrefixSources, APreemptedRequestFindsItsOwnBlocks) {
-  Run run;
+  Outcome run;
   std::vector<std::string> ids;
   std::string rows;
   for (int i = 0; i < 12; ++i) {
