@@ -81,15 +81,16 @@ __device__ __forceinline__ float PieceSum(const Partials& partials, const Combin
   return RoundTo(sum, item.partial);
 }
 
+// A running sum in 16 bits keeps the NaN that 16 bits widen to; every other one has fp32's.
 template <Combine kCombine>
 __device__ __forceinline__ float CombineOne(const Partials& partials, const CombineItem& item,
                                             DType output) {
   if constexpr (kCombine == Combine::kButterfly) {
-    return RoundTo(ButterflyOfSlices(partials, item.slices), item.partial);
+    return CanonicalNan(RoundTo(ButterflyOfSlices(partials, item.slices), item.partial));
   } else if constexpr (kCombine == Combine::kPairwise) {
     PairwiseSum sum;
     for (int32_t p = 0; p < item.pieces; ++p) sum.Add(PieceSum(partials, item, p));
-    return sum.Total();
+    return CanonicalNan(sum.Total());
   } else if constexpr (kCombine == Combine::kSerial16bit) {
     float sum = RoundTo(PieceSum(partials, item, 0), output);
     for (int32_t p = 1; p < item.pieces; ++p) {
@@ -109,11 +110,11 @@ __device__ __forceinline__ float CombineOne(const Partials& partials, const Comb
         exact.Add(sum);
       }
     }
-    return finite ? exact.Rounded(output) : special;
+    return finite ? exact.Rounded(output) : CanonicalNan(special);
   } else {  // kNone, kSerialFp32, kTurnstile
     float sum = PieceSum(partials, item, 0);
     for (int32_t p = 1; p < item.pieces; ++p) sum = __fadd_rn(sum, PieceSum(partials, item, p));
-    return sum;
+    return CanonicalNan(sum);
   }
 }
 
@@ -128,7 +129,7 @@ __global__ void __launch_bounds__(kCombineThreads)
                        item.out.n_begin + i % columns;
     const Partials partials{arguments.partials + at,
                             static_cast<int64_t>(arguments.m) * arguments.n};
-    const float sum = CanonicalNan(CombineOne<kCombine>(partials, item, arguments.output));
+    const float sum = CombineOne<kCombine>(partials, item, arguments.output);
     if (arguments.sums != nullptr) arguments.sums[at] = sum;
     if (arguments.y != nullptr) arguments.y[at] = Narrow(sum, arguments.output);
   }
