@@ -1,6 +1,7 @@
 // The second kernel of a split GEMM: for every output it adds the partial sums in the order of the
 // list, by single fp32 additions (__fadd_rn) and nothing else, rounds where the order says so, and
-// stores. One thread has one output at a time; neighbouring threads read neighbouring columns.
+// stores. A thread has one column of its block's rectangle; neighbouring threads read neighbouring
+// columns.
 #include "kernels/cuda/gemm_kernels.h"
 #include "kernels/cuda/gemm_tile.cuh"
 #include "sim/numerics/exact_sum.h"
@@ -8,7 +9,7 @@
 namespace batchvar {
 namespace {
 
-constexpr int kCombineThreads = 128;
+constexpr int kCombineThreads = kCombineColumns;
 constexpr int kPairwiseLevels = 9;  // 256 sums, and one level for what has no neighbour yet
 
 // Neighbours first, an odd one out waits: SumPairwise (sim/numerics/ordered_sum.h) without its
@@ -122,11 +123,10 @@ template <Combine kCombine>
 __global__ void __launch_bounds__(kCombineThreads)
     CombineKernel(const GemmKernelArguments arguments, const CombineItem* __restrict__ items) {
   const CombineItem item = items[blockIdx.x];
-  const int32_t columns = item.out.n_end - item.out.n_begin;
-  const int32_t outputs = (item.out.m_end - item.out.m_begin) * columns;
-  for (int32_t i = static_cast<int32_t>(threadIdx.x); i < outputs; i += kCombineThreads) {
-    const int64_t at = static_cast<int64_t>(item.out.m_begin + i / columns) * arguments.n +
-                       item.out.n_begin + i % columns;
+  const int32_t column = item.out.n_begin + static_cast<int32_t>(threadIdx.x);
+  if (column >= item.out.n_end) return;
+  for (int32_t row = item.out.m_begin; row < item.out.m_end; ++row) {
+    const int64_t at = static_cast<int64_t>(row) * arguments.n + column;
     const Partials partials{arguments.partials + at,
                             static_cast<int64_t>(arguments.m) * arguments.n};
     const float sum = CombineOne<kCombine>(partials, item, arguments.output);

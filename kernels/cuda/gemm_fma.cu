@@ -23,8 +23,8 @@ __device__ __forceinline__ uint16_t WordOf(const uint4& chunk, int j) {
   return static_cast<uint16_t>(pair >> j % 2 * 16);
 }
 
-// The products of one chunk of 8 k; the first `valid` of them exist.
-template <DType kType>
+// The products of one chunk of 8 k; unless kWhole only the first `valid` of them exist.
+template <DType kType, bool kWhole>
 __device__ __forceinline__ void AddChunk(const uint16_t* x_tile, const uint16_t* w_tile, int chunk,
                                          int32_t valid, float (&sums)[kOutputsM][kOutputsN]) {
   const int thread_m = static_cast<int>(threadIdx.x) / kThreadsN;
@@ -43,13 +43,13 @@ __device__ __forceinline__ void AddChunk(const uint16_t* x_tile, const uint16_t*
   }
   BV_UNROLL
   for (int k = 0; k < kChunkWords; ++k) {
-    if (k >= valid) continue;
+    if (!kWhole && k >= valid) continue;
     BV_UNROLL
     for (int i = 0; i < kOutputsM; ++i) {
       BV_UNROLL
       for (int j = 0; j < kOutputsN; ++j) {
-        sums[i][j] =
-            __fmaf_rn(Widen(WordOf(a[i], k), kType), Widen(WordOf(b[j], k), kType), sums[i][j]);
+        sums[i][j] = __fmaf_rn(ptx::WidenWord<kType>(WordOf(a[i], k)),
+                               ptx::WidenWord<kType>(WordOf(b[j], k)), sums[i][j]);
       }
     }
   }
@@ -60,7 +60,7 @@ __device__ __forceinline__ void SumItem(const GemmKernelArguments& arguments, co
                                         uint16_t* stages) {
   KTiles<kTileK> next(item);
   KTiles<kTileK> here(item);
-  const int32_t count = next.Count();
+  const int32_t count = item.k_tiles;
   const auto load = [&](int32_t tile) {
     if (tile < count) {
       uint16_t* const x_tile = stages + tile % kStages * kStageWords;
@@ -83,8 +83,13 @@ __device__ __forceinline__ void SumItem(const GemmKernelArguments& arguments, co
     load(tile + kStages - 1);
     const uint16_t* const x_tile = stages + tile % kStages * kStageWords;
     for (int chunk = 0; chunk < kTileK / kChunkWords; ++chunk) {
-      AddChunk<kType>(x_tile, x_tile + kTileM * kTileK, chunk,
-                      here.end() - here.begin() - chunk * kChunkWords, sums);
+      const int32_t valid = here.end() - here.begin() - chunk * kChunkWords;
+      const uint16_t* const w_tile = x_tile + kTileM * kTileK;
+      if (valid >= kChunkWords) {
+        AddChunk<kType, true>(x_tile, w_tile, chunk, valid, sums);
+      } else if (valid > 0) {
+        AddChunk<kType, false>(x_tile, w_tile, chunk, valid, sums);
+      }
     }
     here.Next();
   }

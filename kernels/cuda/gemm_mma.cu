@@ -92,7 +92,7 @@ __device__ __forceinline__ void SumItem(const GemmKernelArguments& arguments, co
   const int warp_m = static_cast<int>(threadIdx.x) / 32 / Shape::kWarpsN;
   const int warp_n = static_cast<int>(threadIdx.x) / 32 % Shape::kWarpsN;
   KTiles<Shape::kTileK> next(item);
-  const int32_t count = next.Count();
+  const int32_t count = item.k_tiles;
   const auto load = [&](int32_t tile) {
     if (tile < count) {
       uint16_t* const x_tile = stages + tile % kStages * Shape::kStageWords;

@@ -50,12 +50,6 @@ class KTiles {
         first_(item.k_begin),
         k_(item.k_begin) {}
 
-  __device__ __forceinline__ int32_t Count() const {
-    const int32_t length = k_end_ > first_ ? k_end_ - first_ : 0;
-    const int32_t rest = length % step_ < run_ ? length % step_ : run_;
-    return length / step_ * ((run_ + kTileK - 1) / kTileK) + (rest + kTileK - 1) / kTileK;
-  }
-
   __device__ __forceinline__ int32_t begin() const { return k_; }
   __device__ __forceinline__ int32_t end() const {
     return first_ + run_ < k_end_ ? first_ + run_ : k_end_;

@@ -11,8 +11,6 @@ namespace {
 
 constexpr int32_t kMaxPairwisePieces = 256;  // combine.cu keeps a level for each power of two
 constexpr int32_t kMaxLanes = 256;           // of a GEMV group: a block's threads at most
-constexpr int32_t kCombineRows = 8;          // rectangle of one block of the second kernel
-constexpr int32_t kCombineColumns = 128;
 
 bool IsGemv(const Order& order) {
   return order.arithmetic == Arithmetic::kFmaChain && order.combine == Combine::kButterfly &&
@@ -136,6 +134,14 @@ std::vector<GemmRectangle> Cut(const GemmRectangle& whole, int32_t rows, int32_t
   return parts;
 }
 
+// The stretches of `tile_k` that an item's runs are cut into, each run anew.
+int32_t KTilesOf(const GemmItem& item, int32_t tile_k) {
+  const int32_t length = std::max(item.k_end - item.k_begin, 0);
+  const int32_t rest = std::min(length % item.step, item.run);
+  return static_cast<int32_t>(length / item.step * CeilDiv(item.run, tile_k) +
+                              CeilDiv(rest, tile_k));
+}
+
 // One item for each slice of each piece of a rectangle, in the order of the slots.
 void AddItems(const GemmRectangle& out, const Order& order, GemmWork* work) {
   const bool is_final = !HasPartials(order);
@@ -153,6 +159,7 @@ void AddItems(const GemmRectangle& out, const Order& order, GemmWork* work) {
         item.step = order.block;
         item.k_begin += s * item.run;
       }
+      item.k_tiles = KTilesOf(item, work->tile.k);
       item.slot = slot;
       item.is_final = is_final ? 1 : 0;
       work->items.push_back(item);

@@ -16,6 +16,9 @@
 
 namespace batchvar {
 
+inline constexpr int32_t kCombineRows = 8;
+inline constexpr int32_t kCombineColumns = 128;
+
 // Outputs [m_begin, m_end) x [n_begin, n_end).
 struct GemmRectangle {
   int32_t m_begin = 0, m_end = 0;
@@ -28,11 +31,13 @@ struct GemmItem {
   GemmRectangle out;
   int32_t k_begin = 0, k_end = 0;
   int32_t run = 0, step = 1;
+  int32_t k_tiles = 0;  // how many stretches of tile.k the runs are cut into
   int32_t slot = 0;
   int32_t is_final = 0;  // 1: the only partial sum; it goes to the output itself
 };
 
-// One block's task of the second kernel: the partial sums of a rectangle added in list order.
+// One block's task of the second kernel: the partial sums of a rectangle of at most kCombineRows x
+// kCombineColumns outputs, added in list order.
 struct CombineItem {
   GemmRectangle out;
   int32_t first_slot = 0;

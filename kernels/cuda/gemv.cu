@@ -1,6 +1,8 @@
 // GEMV without tensor cores, for a few rows of x: a group of `lanes` threads has one column of W^T
 // and kRows rows. Lane s adds its vector of every block of lanes * vector_width elements, one
 // product after another; then the lanes meet in a butterfly, the farthest partner first.
+#include <bit>
+
 #include "kernels/cuda/gemm_kernels.h"
 #include "kernels/cuda/gemm_tile.cuh"
 
@@ -11,7 +13,8 @@ constexpr int kRows = 4;  // of x for each weight that is loaded
 constexpr int kThreads = 256;
 
 struct GemvLanes {
-  int32_t lanes;         // power of two, at most kThreads
+  int32_t lanes;         // 2^log2_lanes, at most kThreads
+  int32_t log2_lanes;    // so that nothing is divided
   int32_t vector_width;  // elements of a lane in a block
 };
 
@@ -29,17 +32,18 @@ __device__ __forceinline__ void AddElements(const uint16_t* const (&x)[kRows], c
         const uint32_t of_x[4] = {row.x, row.y, row.z, row.w};
         BV_UNROLL
         for (int j = 0; j < kChunkWords; ++j) {
-          sums[r] =
-              __fmaf_rn(Widen(static_cast<uint16_t>(of_x[j / 2] >> j % 2 * 16), kType),
-                        Widen(static_cast<uint16_t>(of_w[j / 2] >> j % 2 * 16), kType), sums[r]);
+          sums[r] = __fmaf_rn(
+              ptx::WidenWord<kType>(static_cast<uint16_t>(of_x[j / 2] >> j % 2 * 16)),
+              ptx::WidenWord<kType>(static_cast<uint16_t>(of_w[j / 2] >> j % 2 * 16)), sums[r]);
         }
       }
     }
   }
   for (; k < end; ++k) {
-    const float weight = Widen(w[k], kType);
+    const float weight = ptx::WidenWord<kType>(w[k]);
     BV_UNROLL
-    for (int r = 0; r < kRows; ++r) sums[r] = __fmaf_rn(Widen(x[r][k], kType), weight, sums[r]);
+    for (int r = 0; r < kRows; ++r)
+      sums[r] = __fmaf_rn(ptx::WidenWord<kType>(x[r][k]), weight, sums[r]);
   }
 }
 
@@ -69,9 +73,9 @@ template <DType kType, bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     GemvKernel(const GemmKernelArguments arguments, const GemvLanes group) {
   const int32_t thread = static_cast<int32_t>(threadIdx.x);
-  const int32_t lane = thread % group.lanes;
-  const int32_t column =
-      static_cast<int32_t>(blockIdx.x) * (kThreads / group.lanes) + thread / group.lanes;
+  const int32_t lane = thread & (group.lanes - 1);
+  const int32_t column = static_cast<int32_t>(blockIdx.x) * (kThreads >> group.log2_lanes) +
+                         (thread >> group.log2_lanes);
   const int32_t row = static_cast<int32_t>(blockIdx.y) * kRows;
   // Groups and rows beyond the edge repeat the last one and store nothing.
   const int32_t read_column = column < arguments.n ? column : arguments.n - 1;
@@ -121,7 +125,8 @@ CudaStatus Launch(const GemvLanes& group, const GemmKernelArguments& arguments,
 
 CudaStatus LaunchGemv(const GemmWork& work, DType dtype, const GemmKernelArguments& arguments,
                       cudaStream_t stream) {
-  const GemvLanes group{work.lanes, work.vector_width};
+  const GemvLanes group{work.lanes, std::countr_zero(static_cast<uint32_t>(work.lanes)),
+                        work.vector_width};
   const bool aligned = work.k % kChunkWords == 0 && work.vector_width % kChunkWords == 0;
   if (dtype == DType::kBf16) {
     return aligned ? Launch<DType::kBf16, true>(group, arguments, stream)

@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/cuda.cuh"
 #include "sim/numerics/dtype.h"
+#include "sim/numerics/float_bits.h"
 
 #ifndef __CUDACC__
 #include "kernels/simt/instruction_model.h"
@@ -93,6 +94,18 @@ __device__ __forceinline__ void CpAsyncWait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
+// A 16-bit word as fp32, exactly. (FloatOfFp16 has a loop for subnormals, this is one instruction.)
+template <DType kType>
+__device__ __forceinline__ float WidenWord(uint16_t word) {
+  if constexpr (kType == DType::kBf16) {
+    return __uint_as_float(static_cast<uint32_t>(word) << 16);
+  } else {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(word));
+    return wide;
+  }
+}
+
 #else  // the same functions on the models
 
 using Place = std::source_location;
@@ -124,6 +137,11 @@ inline void CpAsync16(void* shared, const void* global, int32_t source_bytes,
 }
 
 inline void CpAsyncCommit() { simt::CpAsyncCommit(); }
+
+template <DType kType>
+float WidenWord(uint16_t word) {
+  return Widen(word, kType);
+}
 
 template <int kPending>
 void CpAsyncWait() {
