@@ -77,6 +77,9 @@ void Block::Prepare(const BlockShape& shape, uint64_t seed) {
   finished_ = 0;
   asked_ = 0;
   ending_ = false;
+  favours_warps_ = random_.NextBelow(2) == 0;
+  warp_ranks_.resize(num_threads_ / kWarpLanes + 1);
+  for (uint64_t& rank : warp_ranks_) rank = random_.NextU64();
   for (int t = 0; t < num_threads_; ++t) {
     Thread& thread = threads_[t];
     if (thread.fiber == nullptr) thread.fiber = std::make_unique<Fiber>(kStackBytes);
@@ -119,6 +122,24 @@ void Block::Loop() {
   running_ = -1;
 }
 
+// Which of the ready threads goes on: any, or the best of a few by the rank of its warp.
+size_t Block::DrawReady() {
+  constexpr int kCandidates = 8;
+  constexpr uint64_t kTurnsOfRanks = 1024;
+  size_t best = random_.NextBelow(ready_.size());
+  if (!favours_warps_) return best;
+  if (random_.NextBelow(kTurnsOfRanks) == 0) {
+    for (uint64_t& rank : warp_ranks_) rank = random_.NextU64();
+  }
+  for (int i = 1; i < kCandidates; ++i) {
+    const size_t other = random_.NextBelow(ready_.size());
+    if (warp_ranks_[ready_[other] / kWarpLanes] > warp_ranks_[ready_[best] / kWarpLanes]) {
+      best = other;
+    }
+  }
+  return best;
+}
+
 // One thread until it waits, or one piece of the copy engine's work. False if nothing can run.
 bool Block::RunSomething() {
   const size_t choices = ready_.size() + engine_.size();
@@ -131,8 +152,9 @@ bool Block::RunSomething() {
     work();
     return true;
   }
-  running_ = ready_[choice];
-  ready_[choice] = ready_.back();
+  const size_t next = DrawReady();
+  running_ = ready_[next];
+  ready_[next] = ready_.back();
   ready_.pop_back();
   SetIndices(running_);
   threads_[running_].fiber->Resume();

@@ -1,8 +1,9 @@
 // One thread block of the shim: its threads as fibers of one OS thread, its shared memory, its
 // barriers and its asynchronous copies. A thread runs until it waits; who runs next is drawn from a
 // seeded stream, so between two barriers the threads come in any order, and a barrier that is
-// missing shows as other bits under some seed. Asynchronous work completes at once or as late as it
-// may, drawn as well.
+// missing shows as other bits under some seed. In half of the blocks some warps are favoured for a
+// while, so that one runs as far ahead of another as barriers let it. Asynchronous work completes
+// at once or as late as it may, drawn as well.
 //
 // A fault (a barrier that not all threads reach, lanes of one warp in different collectives, a wait
 // that nothing can end) ends the block and is told in words. Addresses outside an allocation are
@@ -125,6 +126,7 @@ class Block {
   void Prepare(const BlockShape& shape, uint64_t seed);
   void Loop();
   bool RunSomething();
+  size_t DrawReady();
   bool WakeReady();
   void MakeReady(int thread);
   void Unwind();
@@ -150,8 +152,10 @@ class Block {
   int num_threads_ = 0;
   int running_ = -1;
   int finished_ = 0;
-  int asked_ = 0;        // waiting threads that have a condition
-  bool ending_ = false;  // after a fault: whoever is resumed unwinds
+  bool favours_warps_ = false;
+  std::vector<uint64_t> warp_ranks_;  // the higher, the sooner; drawn anew now and then
+  int asked_ = 0;                     // waiting threads that have a condition
+  bool ending_ = false;               // after a fault: whoever is resumed unwinds
   std::string fault_;
 };
 

@@ -132,7 +132,7 @@ TEST(CudaGemm, NeitherTilesNorUnitsNorThreadsChangeABit) {
       CudaGemmCase with = c;
       with.options.tile = tile;
       with.options.num_units = units;
-      for (uint64_t seed = 0; seed < 2; ++seed) {
+      for (uint64_t seed = 0; seed < 3; ++seed) {
         ASSERT_EQ(Differing(expected, RunCuda(with, seed)), 0) << tile.m << " " << units;
       }
     }
@@ -204,6 +204,30 @@ TEST(CudaGemm, LanesOfAGemvMeetBeyondAWarp) {
       order.pieces = {{0, c.k}};
       c.strips = {{{0, c.n}, order}};
       ASSERT_EQ(Differing(DefinedGemm(c), RunCuda(c, lanes)), 0) << lanes << " x " << width;
+    }
+  }
+}
+
+// Every product underflows to -0, and so does the sum; a product of zeros would make it +0.
+TEST(CudaGemm, AnFmaChainAddsNothingBeyondItsEnd) {
+  for (const int64_t k : {1, 7, 12, 32, 45, 136}) {
+    for (const Combine combine : {Combine::kNone, Combine::kButterfly}) {
+      CudaGemmCase c;
+      c.m = 2, c.n = 3, c.k = k;
+      c.x.assign(c.m * k, Bf16Of(0x1p-100f));
+      c.w.assign(c.n * k, Bf16Of(-0x1p-100f));
+      Order order;
+      order.arithmetic = Arithmetic::kFmaChain;
+      order.combine = combine;
+      order.slice_k = combine == Combine::kButterfly ? 2 : 1;
+      order.block = combine == Combine::kButterfly ? 2 : 0;
+      order.pieces = {{0, k}};
+      c.strips = {{{0, c.n}, order}};
+      const CudaGemmResult cuda = RunCuda(c, 1);
+      ASSERT_EQ(Differing(DefinedGemm(c), cuda), 0) << k;
+      if (k > 1) {
+        EXPECT_EQ(BitsOf(cuda.sums[0]), kFp32Sign) << k;
+      }
     }
   }
 }
