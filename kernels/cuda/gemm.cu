@@ -94,8 +94,10 @@ CudaStatus LaunchGemm(const GemmWork& work, const GemmBuffers& buffers,
     case GemmKernel::kFma:
       BV_CUDA_RETURN_IF_ERROR(LaunchGemmFma(work, operands.dtype, arguments, stream));
       break;
-    case GemmKernel::kMma:
     case GemmKernel::kWgmma:
+      BV_CUDA_RETURN_IF_ERROR(LaunchGemmWgmma(work, operands.dtype, arguments, stream));
+      break;
+    case GemmKernel::kMma:
       BV_CUDA_RETURN_IF_ERROR(LaunchGemmMma(work, operands.dtype, arguments, stream));
       break;
   }

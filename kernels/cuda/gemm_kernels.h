@@ -13,6 +13,9 @@ struct GemmKernelArguments;
 
 CudaStatus LaunchGemmMma(const GemmWork& work, DType dtype, const GemmKernelArguments& arguments,
                          cudaStream_t stream);
+// sm_90a only.
+CudaStatus LaunchGemmWgmma(const GemmWork& work, DType dtype, const GemmKernelArguments& arguments,
+                           cudaStream_t stream);
 CudaStatus LaunchGemmFma(const GemmWork& work, DType dtype, const GemmKernelArguments& arguments,
                          cudaStream_t stream);
 CudaStatus LaunchGemv(const GemmWork& work, DType dtype, const GemmKernelArguments& arguments,

@@ -97,14 +97,14 @@ bool HasPartials(const Order& order) {
          order.combine == Combine::kSerial16bit;
 }
 
-// What the order's runs of K are: where 16-byte copies are possible, and whole steps of 16.
+// What the order's runs of K are: where 16-byte copies are possible, and whole tiles of wgmma.
 void NoteRuns(const Order& order, GemmWork* work) {
   const bool sliced = order.slice_k > 1;
-  const int32_t run = sliced ? order.block / order.slice_k : 16;
+  const int32_t run = sliced ? order.block / order.slice_k : kWgmmaTile.k;
   for (const Range& piece : order.pieces) {
     work->aligned_runs = work->aligned_runs && piece.begin % 8 == 0 && run % 8 == 0;
-    const bool whole_end = (piece.end - piece.begin) % 16 == 0 || piece.end == work->k;
-    work->whole_steps = work->whole_steps && whole_end && run % 16 == 0;
+    const bool whole_end = (piece.end - piece.begin) % kWgmmaTile.k == 0 || piece.end == work->k;
+    work->whole_tiles = work->whole_tiles && whole_end && run % kWgmmaTile.k == 0;
   }
 }
 
@@ -253,8 +253,8 @@ std::string PlanGemmWork(int64_t m, int64_t n, int64_t k, const std::vector<Gemm
   if (work->kernel == GemmKernel::kGemv) return {};  // its grid is the output itself
   for (const GemmRegion& region : regions) NoteRuns(*region.order, work);
   work->tile = TileFor(options.tile, *work);
-  if (work->kernel == GemmKernel::kWgmma && !(work->whole_steps && work->k % 8 == 0)) {
-    return "wgmma needs pieces of whole steps of 16 and rows of whole 16 bytes";
+  if (work->kernel == GemmKernel::kWgmma && !(work->whole_tiles && work->k % 8 == 0)) {
+    return "wgmma needs pieces of whole tiles of 64 and rows of whole 16 bytes";
   }
   for (const GemmRegion& region : regions) {
     for (const GemmRectangle& part : Cut(region.out, work->tile.m, work->tile.n)) {

@@ -82,7 +82,7 @@ struct GemmWork {
   int32_t lanes = 1;         // kGemv
   int32_t vector_width = 1;  // kGemv: consecutive elements that a lane takes of each block
   bool aligned_runs = true;  // every run begins at a multiple of 8
-  bool whole_steps = true;   // every run is a multiple of 16 long or ends at K
+  bool whole_tiles = true;   // every run is a multiple of kWgmmaTile.k long or ends at K
   std::vector<GemmItem> items;
   std::vector<int32_t> units;         // unit u: items [units[u], units[u + 1])
   Combine combine = Combine::kNone;   // of all outputs that are combined

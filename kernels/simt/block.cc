@@ -83,6 +83,7 @@ void Block::Prepare(const BlockShape& shape, uint64_t seed) {
   for (int t = 0; t < num_threads_; ++t) {
     Thread& thread = threads_[t];
     if (thread.fiber == nullptr) thread.fiber = std::make_unique<Fiber>(kStackBytes);
+    thread.ready = nullptr;  // a block that ended with a fault leaves threads that waited
     for (int q = 0; q < kNumQueues; ++q) {
       thread.groups[q].clear();
       thread.open[q].work.clear();
@@ -326,10 +327,22 @@ void Block::WaitUntil(const char* name, const std::function<bool()>& ready,
 
 void Block::RunDuring(Queue queue, std::function<void()> work) {
   if (random_.NextBelow(2) == 0) {
+    if (queue == kMatrices) RunAll(queue);
     work();
   } else {
     threads_[running_].open[queue].work.push_back(std::move(work));
   }
+}
+
+// What the running thread has queued, earlier than it has to; its groups still count.
+void Block::RunAll(Queue queue) {
+  Thread& thread = threads_[running_];
+  for (Group& group : thread.groups[queue]) {
+    for (const std::function<void()>& work : group.work) work();
+    group.work.clear();
+  }
+  for (const std::function<void()>& work : thread.open[queue].work) work();
+  thread.open[queue].work.clear();
 }
 
 void Block::Commit(Queue queue) {

@@ -79,7 +79,8 @@ class Block {
   void RunLater(std::function<void()> work) { engine_.push_back(std::move(work)); }
 
   // Work of this thread that completes at a wait: now, or when its queue is drained so far. Groups
-  // are closed by Commit, and DrainTo leaves the `pending` youngest ones alone.
+  // are closed by Commit, and DrainTo leaves the `pending` youngest ones alone. Matrices are added
+  // in the order in which they are asked for, copies come in any.
   enum Queue { kCopies, kMatrices, kNumQueues };
   void RunDuring(Queue queue, std::function<void()> work);
   void Commit(Queue queue);
@@ -129,6 +130,7 @@ class Block {
   size_t DrawReady();
   bool WakeReady();
   void MakeReady(int thread);
+  void RunAll(Queue queue);
   void Unwind();
   void Suspend();
   void Wait(const char* name, const std::source_location& where);

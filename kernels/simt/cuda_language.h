@@ -21,6 +21,7 @@
 #define __forceinline__ inline
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 struct alignas(8) uint2 {
   uint32_t x, y;

@@ -9,12 +9,15 @@ TILE = "kernels/cuda/gemm_tile.cuh"
 MMA = "kernels/cuda/gemm_mma.cu"
 FMA = "kernels/cuda/gemm_fma.cu"
 GEMV = "kernels/cuda/gemv.cu"
+WGMMA = "kernels/cuda/gemm_wgmma.cu"
 COMBINE = "kernels/cuda/combine.cu"
 EQUALS = "CudaGemm.EqualsTheDefinitionAndTheCpuExecutor"
 COMBINES = "CudaGemm.EveryCombineMatters"
 UNITS = "CudaGemm.NeitherTilesNorUnitsNorThreadsChangeABit"
 STAGES = "CudaGemm.LongChainsGoAroundTheRingOfStages"
 ENDS = "CudaGemm.AnFmaChainAddsNothingBeyondItsEnd"
+RING = "CudaGemm.WgmmaGoesAroundTheRingOfStages"
+WGMMA_EQUALS = "CudaGemm.WgmmaEqualsTheDefinitionAndMmaSync"
 LANES = "CudaGemm.LanesOfAGemvMeetBeyondAWarp"
 
 MUTATIONS = [
@@ -71,4 +74,15 @@ MUTATIONS = [
     Mutation("no barrier between two rounds of lanes", GEMV,
              "__syncthreads();  // before the next round overwrites what a partner still reads", "",
              LANES),
+    Mutation("a stage is freed while wgmma reads it", WGMMA,
+             "ptx::MbarrierArrive(&barriers->empty[before]);\n    before = place->stage;",
+             "ptx::MbarrierArrive(&barriers->empty[place->stage]);\n    before = place->stage;", RING),
+    Mutation("sums are stored before the last group of wgmma has ended", WGMMA,
+             "ptx::WgmmaWait<0>();", "ptx::WgmmaWait<1>();", RING),
+    Mutation("the consumers do not wait for the copies", WGMMA,
+             "ptx::MbarrierWait(&barriers->full[place->stage], place->round & 1);", "", RING),
+    Mutation("the producer does not wait for the consumers", WGMMA,
+             "ptx::MbarrierWait(&barriers->empty[place.stage], (place.round & 1) ^ 1);", "", RING),
+    Mutation("both consumers take the upper rows", WGMMA,
+             "x_tile + consumer * 64 * kTileK", "x_tile + consumer * 0 * kTileK", WGMMA_EQUALS),
 ]

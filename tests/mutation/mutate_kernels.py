@@ -18,7 +18,8 @@ import tempfile
 from kernel_mutations import MUTATIONS
 
 TEST = "tests/kernels/simt/kernels_simt_gemm_test"
-SOURCES = ["combine.cu", "gemm.cu", "gemm_fma.cu", "gemm_mma.cu", "gemv.cu"]
+SOURCES = ["combine.cu", "gemm.cu", "gemm_fma.cu", "gemm_mma.cu", "gemm_wgmma.cu",
+           "gemv.cu", "tensor_map.cu"]
 # Archives in the order of their dependencies.
 LIBRARIES = ["tests/libbatchvar_test_main.a", "tests/kernels/simt/libbatchvar_cuda_on_simt.a",
              "kernels/cuda/libbatchvar_cuda_work.a", "kernels/simt/libbatchvar_simt.a",

@@ -15,7 +15,7 @@ import os
 import re
 import sys
 
-from sass_chains import accumulator_chains, repeated_products
+from sass_chains import accumulator_chains, repeated_products, serialised_groups
 from sass_listing import PACKAGES, find_tool, read_kernels
 
 # Instructions that round; HMMA and HGMMA are the tensor cores.
@@ -42,6 +42,8 @@ RULES = {
     "GemmMmaKernel": Rule({"HMMA"}, chain="HMMA", links=2, registers=128),
     "GemmFmaKernel": Rule({"FFMA"}, chain="FFMA", links=8, registers=128),
     "GemvKernel": Rule({"FFMA", "FADD"}, chain="FFMA", links=1, registers=64, shared=4096),
+    "GemmWgmmaKernel": Rule({"HGMMA"}, chain="HGMMA", links=4, registers=168, shared=1024,
+                            archs={"sm_90a"}),
     "CombineKernel": Rule({"FADD"}, registers=64),
 }
 # CombineKernel<kExactSum> indexes its wide accumulator: 80 bytes of it live in local memory.
@@ -84,6 +86,9 @@ def check_chains(kernel, rule):
         yield from wrong
         if rule.chain == "HMMA":
             yield from repeated_products(block, chains)
+        if rule.chain == "HGMMA":
+            yield from serialised_groups(block)
+        if rule.chain in ("HMMA", "HGMMA"):
             if len({len(chain.links) for chain in chains}) > 1:
                 yield f"{block[0]}: chains of different lengths in one block"
         longest = max([longest] + [len(chain.links) for chain in chains])

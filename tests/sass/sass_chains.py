@@ -45,7 +45,9 @@ def accumulator_chains(block, opcode):
     for instruction in block:
         is_link = instruction.opcode == opcode
         if is_link:
-            into, addend = instruction.operands[0], instruction.operands[3]
+            # d, a, b, c; for wgmma a and b are one pair of descriptors.
+            into = instruction.operands[0]
+            addend = instruction.operands[2 if opcode == "HGMMA" else 3]
             first = number_of(addend)
             if first is None:
                 chain = Chain("RZ")
@@ -110,4 +112,16 @@ def repeated_products(block, chains):
         seen = [pair for pair in seen if all(load is not None for load, _ in pair)]
         if len({str(fragment) for fragment in seen}) != len(seen):
             wrong.append(f"{chain.links[0]}: its chain adds the products of one load twice")
+    return wrong
+
+
+def serialised_groups(block):
+    """Waits between the instructions of one group of wgmma, where the compiler gave up on overlap."""
+    wrong = []
+    open_group = False
+    for instruction in block:
+        if instruction.opcode == "HGMMA":
+            open_group = not any("gsb" in operand for operand in instruction.operands)
+        elif instruction.opcode == "WARPGROUP" and open_group:
+            wrong.append(f"{instruction}: within a group of wgmma, which is serialised")
     return wrong

@@ -9,6 +9,18 @@ from sass_listing import parse_resources, parse_sass
 MMA = "_ZN8batchvar13GemmMmaKernelILNS_5DTypeE1EEEvNS_19GemmKernelArgumentsE"
 COMBINE = "_ZN8batchvar13CombineKernelILNS_7CombineE1EEEvNS_19GemmKernelArgumentsE"
 
+WGMMA = "_ZN8batchvar15GemmWgmmaKernelILNS_5DTypeE1EEEvNS_19GemmKernelArgumentsE"
+
+GOOD_WGMMA = """
+    WARPGROUP.ARRIVE
+    HGMMA.64x128x16.F32.BF16 R24, gdesc[UR4], R24
+    HGMMA.64x128x16.F32.BF16 R24, gdesc[UR8], R24
+    HGMMA.64x128x16.F32.BF16 R24, gdesc[UR12], R24
+    HGMMA.64x128x16.F32.BF16 R24, gdesc[UR16], R24, gsb0
+    WARPGROUP.DEPBAR.LE gsb0, 0x1
+    EXIT
+"""
+
 GOOD_MMA = """
     LDSM.16.M88.4 R12, [R31]
     LDSM.16.M88.4 R16, [R30]
@@ -30,8 +42,8 @@ def listing(name, body, arch="sm_80"):
     return "\n".join(lines)
 
 
-def findings(name, body, registers=64, stack=0, shared=0):
-    kernel, = parse_sass(listing(name, body))
+def findings(name, body, registers=64, stack=0, shared=0, arch="sm_80"):
+    kernel, = parse_sass(listing(name, body, arch))
     kernel.registers, kernel.stack, kernel.shared, kernel.local = registers, stack, shared, 0
     return "\n".join(check(kernel))
 
@@ -68,6 +80,17 @@ class SassRules(unittest.TestCase):
         self.expect("has 1 links, 2 are expected", MMA, short)
         self.expect("different lengths", MMA, GOOD_MMA.replace(
             "@P0 BRA", "HMMA.16816.F32.BF16 R40, R20, R14, R40\n@P0 BRA"))
+
+    def test_wgmma(self):
+        self.assertEqual(findings(WGMMA, GOOD_WGMMA, arch="sm_90a"), "")
+        self.expect("it is for ['sm_90a']", WGMMA, GOOD_WGMMA, arch="sm_90")
+        lines = GOOD_WGMMA.strip().splitlines()
+        waits = "\n".join(lines[:2] + ["WARPGROUP.DEPBAR.LE gsb0, 0x0"] + lines[2:])
+        self.expect("which is serialised", WGMMA, waits, arch="sm_90a")
+        self.expect("has 3 links, 4 are expected", WGMMA, "\n".join(lines[:1] + lines[2:]),
+                    arch="sm_90a")
+        moved = GOOD_WGMMA.replace("gdesc[UR8], R24", "gdesc[UR8], R40")
+        self.expect("different lengths", WGMMA, moved, arch="sm_90a")
 
     def test_resources(self):
         self.expect("129 registers, 128 at most", MMA, GOOD_MMA, registers=129)

@@ -208,6 +208,60 @@ TEST(CudaGemm, LanesOfAGemvMeetBeyondAWarp) {
   }
 }
 
+// wgmma and TMA: outputs with edges, rows that end within a tile, chains around the ring of stages,
+// units of several items. mma.sync has the same bits on this device.
+CudaGemmCase WgmmaCase(uint64_t seed) {
+  RandomStream random = RandomStream::ForItem(seed, "cuda_gemm_wgmma", 0);
+  CudaGemmCase c;
+  c.dtype = random.NextBelow(2) == 0 ? DType::kBf16 : DType::kFp16;
+  c.family = kAllFamilies[random.NextBelow(std::size(kAllFamilies))];
+  c.compute_capability = 90;
+  c.m = 1 + random.NextBelow(140);
+  c.n = 1 + random.NextBelow(150);
+  c.k = 8 * (1 + random.NextBelow(60));
+  if (c.m > 64 && c.n > 64) c.k = c.k % 128 + 8;  // the shim takes a microsecond for 100 products
+  FillOperands(&random, &c);
+  Order order;
+  order.output = c.dtype;
+  const int64_t pieces = 1 + random.NextBelow(3);
+  order.pieces = RandomPieces(c.k, pieces, kWgmmaTile.k, &random);
+  if (pieces > 1) order.combine = Combine::kSerialFp32;
+  c.strips = {{{0, c.n}, order}};
+  c.options.tensor_core_kernel = GemmKernel::kWgmma;
+  c.options.num_units = random.NextBelow(2) == 0 ? 1 + random.NextBelow(3) : 0;
+  return c;
+}
+
+TEST(CudaGemm, WgmmaEqualsTheDefinitionAndMmaSync) {
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    CudaGemmCase c = WgmmaCase(seed);
+    const CudaGemmResult wgmma = RunCuda(c, seed);
+    ASSERT_EQ(wgmma.words, "") << "seed " << seed << ": " << c.Words();
+    EXPECT_EQ(simt::Counters().ldmatrix_wavefronts, 0) << "this is not mma.sync";
+    ASSERT_EQ(Differing(DefinedGemm(c), wgmma), 0) << "seed " << seed << ": " << c.Words();
+    c.options.tensor_core_kernel = GemmKernel::kMma;
+    if (seed % 4 == 0) {
+      ASSERT_EQ(Differing(RunCuda(c, seed), wgmma), 0) << c.Words();
+    }
+  }
+}
+
+TEST(CudaGemm, WgmmaGoesAroundTheRingOfStages) {
+  CudaGemmCase c = SplitCase(DType::kBf16, 90, Combine::kSerialFp32, 2);
+  RandomStream random(6, "cuda_gemm_long");
+  c.m = 5, c.n = 9, c.k = 64 * 11 + 8;
+  c.strips = {{{0, c.n}, c.strips[0].order}};
+  c.strips[0].order.pieces = {{64 * 7, c.k}, {0, 64 * 7}};
+  FillOperands(&random, &c);
+  c.options.tensor_core_kernel = GemmKernel::kWgmma;
+  c.options.num_units = 1;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    ASSERT_EQ(Differing(DefinedGemm(c), RunCuda(c, seed)), 0) << seed;
+  }
+  c.compute_capability = 100;
+  EXPECT_THAT(RunCuda(c, 0).words, HasSubstr("wgmma is sm_90a's; this device is sm_100"));
+}
+
 // Every product underflows to -0, and so does the sum; a product of zeros would make it +0.
 TEST(CudaGemm, AnFmaChainAddsNothingBeyondItsEnd) {
   for (const int64_t k : {1, 7, 12, 32, 45, 136}) {

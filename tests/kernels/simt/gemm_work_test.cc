@@ -77,12 +77,12 @@ TEST(GemmWork, OnePieceGoesToTheOutput) {
 
 TEST(GemmWork, NotesWhatCanBeCopiedSixteenBytesAtATime) {
   GemmWork work;
-  ASSERT_EQ(PlanOne(4, 4, 64, SplitOrder(64), &work), "");
+  ASSERT_EQ(PlanOne(4, 4, 128, SplitOrder(128), &work), "");
   EXPECT_TRUE(work.aligned_runs);
-  EXPECT_TRUE(work.whole_steps);
+  EXPECT_TRUE(work.whole_tiles);
   ASSERT_EQ(PlanOne(4, 4, 48, SplitOrder(48), &work), "");
   EXPECT_TRUE(work.aligned_runs);
-  EXPECT_FALSE(work.whole_steps) << "a piece of 24 ends within a step";
+  EXPECT_FALSE(work.whole_tiles) << "a piece of 24 ends within a tile";
   ASSERT_EQ(PlanOne(4, 4, 72, SplitOrder(72), &work), "");
   EXPECT_FALSE(work.aligned_runs);
   EXPECT_EQ(work.tile, kMmaTiles[1]);
