@@ -48,7 +48,7 @@ def build(root, folder, mutation, work):
     for source in [own] if own in SOURCES else SOURCES:
         path = changed if source == own else os.path.join(root, "kernels/cuda", source)
         objects.append(os.path.join(work, source + ".o"))
-        subprocess.run(["g++", "-x", "c++", "-std=c++20", "-O1", "-ffp-contract=off", "-w", "-I", work,
+        subprocess.run(["g++", "-x", "c++", "-std=c++20", "-O1", "-ffp-contract=off", "-w", "-Wno-psabi", "-I", work,
                         "-I", root, "-c", path, "-o", objects[-1]], check=True)
     tests = os.path.join(folder, os.path.dirname(TEST), "CMakeFiles/kernels_simt_gemm_test.dir")
     tests = sorted(os.path.join(tests, name) for name in os.listdir(tests) if name.endswith(".o"))

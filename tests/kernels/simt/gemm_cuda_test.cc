@@ -70,7 +70,7 @@ CudaGemmResult CpuGemm(const CudaGemmCase& c, Isa isa, WorkerPool* pool) {
 TEST(CudaGemm, EqualsTheDefinitionAndTheCpuExecutor) {
   WorkerPool pool(1);
   int64_t on_tensor_cores = 0, combined = 0;
-  for (uint64_t seed = 0; seed < 250; ++seed) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
     const CudaGemmCase c = RandomCase(seed);
     const CudaGemmResult cuda = RunCuda(c, seed);
     ASSERT_EQ(cuda.words, "") << "seed " << seed << ": " << c.Words();
@@ -83,8 +83,8 @@ TEST(CudaGemm, EqualsTheDefinitionAndTheCpuExecutor) {
     combined += c.strips[0].order.pieces.size() > 1;
     EXPECT_EQ(simt::Counters().ldmatrix_conflicts, 0) << c.Words();
   }
-  EXPECT_GT(on_tensor_cores, 100);
-  EXPECT_GT(combined, 80);
+  EXPECT_GT(on_tensor_cores, 80);
+  EXPECT_GT(combined, 60);
   EXPECT_EQ(simt::LiveAllocations(), 0);
 }
 
