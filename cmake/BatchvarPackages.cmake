@@ -18,6 +18,8 @@ set_target_properties(pcre2::pcre2 PROPERTIES IMPORTED_LOCATION "${PCRE2_LIBRARY
                       INTERFACE_INCLUDE_DIRECTORIES "${PCRE2_INCLUDE_DIR}")
 if(BATCHVAR_TESTS)
   find_package(GTest REQUIRED)
+  # The fibers of kernels/simt.
+  find_package(Boost 1.74 REQUIRED COMPONENTS context)
 endif()
 if(BATCHVAR_BENCH)
   find_package(benchmark QUIET)

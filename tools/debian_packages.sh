@@ -5,10 +5,11 @@ BUILD_PACKAGES=(
   g++ cmake ninja-build libabsl-dev libprotobuf-dev protobuf-compiler libyaml-cpp-dev libeigen3-dev
   libcli11-dev nlohmann-json3-dev zlib1g-dev libpcre2-dev
 )
-# What the tests need on top: GoogleTest, the benchmark library, Python, OpenBLAS (one test of
-# `reveal` only checks the message without it), a WebAssembly toolchain.
+# What the tests need on top: GoogleTest, the benchmark library, fibers for the CUDA sources on the
+# host, Python, OpenBLAS (one test of `reveal` only checks the message without it), a WebAssembly
+# toolchain.
 TEST_PACKAGES=(
-  libgtest-dev libgmock-dev libbenchmark-dev python3 libopenblas0
+  libgtest-dev libgmock-dev libbenchmark-dev libboost-context-dev python3 libopenblas0
   clang-16 lld-16 wasi-libc libc++-16-dev-wasm32 libc++abi-16-dev-wasm32 libclang-rt-16-dev-wasm32
 )
 

@@ -9,6 +9,7 @@
 
 #include "sim/base/rng.h"
 #include "sim/numerics/order.h"
+#include "sim/numerics/tensor_core.h"
 
 namespace batchvar {
 
