@@ -30,6 +30,10 @@ std::string TracesPath(const std::string& relative) {
   return Root("BATCHVAR_TRACES_DIR", "../shared/traces") + "/" + relative;
 }
 
+std::string CasesPath(const std::string& relative) {
+  return Root("BATCHVAR_CASES_DIR", "../shared/cases") + "/" + relative;
+}
+
 std::string ModelsPath(const std::string& relative) {
   const std::string shared = ProjectPath("../shared/models/" + relative);
   const std::string mine = Root("BATCHVAR_MODELS_DIR", "../shared/models") + "/" + relative;

@@ -11,6 +11,7 @@ namespace batchvar {
 // BATCHVAR_REFERENCE_DIR or ../shared/reference, and so on; paths need not exist.
 std::string ReferencePath(const std::string& relative);
 std::string TracesPath(const std::string& relative);
+std::string CasesPath(const std::string& relative);
 // `relative` in BATCHVAR_MODELS_DIR where it is there, else in ../shared/models: converted models
 // and the ones that are shared may lie apart.
 std::string ModelsPath(const std::string& relative);

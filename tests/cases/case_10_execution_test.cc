@@ -4,7 +4,6 @@
 // no reordering explains a difference beyond the rounding bound.
 #include <cmath>
 
-#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/row_ops.h"
 #include "sim/divergence/rounding_bound.h"
 #include "sim/numerics/float_bits.h"
@@ -86,31 +85,19 @@ double ShareOfBound(const GemmData& data, const std::vector<float>& a,
   return largest;
 }
 
-std::vector<float> ResultsOf(const GemmData& data, const RowOrders& orders) {
-  WorkerPool pool(1);
-  const PackedMatrix weights = PackedMatrix::Pack(data.w.data(), data.columns, data.k, data.dtype);
-  std::vector<float> out(data.rows * data.columns);
-  std::vector<GemmRow> rows;
-  for (int64_t row = 0; row < data.rows; ++row) {
-    rows.push_back({&data.x[row * data.k], orders.strips, &out[row * data.columns]});
-  }
-  EXPECT_TRUE(ExecuteGemm(BestIsa(), weights, rows, &pool).ok());
-  return out;
-}
-
 TEST(Case10Execution, ADifferenceBeyondTheBoundIsNoReordering) {
   const GemmData data = CaseGemmData(3, 128, kK);
   const RowOrders orders = OrdersOfRow(CaseGemmPlan("batch_invariant", kM, 128, kK), 0);
-  const std::vector<float> right = ResultsOf(data, orders);
+  const std::vector<float> right = CaseResults(data, orders);
   for (const char* policy : {"textbook", "{name: cutlass_splitk, split_k: 4, mode: parallel}",
                              "{name: gemv, m_max: 512, then: textbook}"}) {
     const RowOrders other = OrdersOfRow(CaseGemmPlan(policy, kM, 128, kK), 0);
-    EXPECT_LT(ShareOfBound(data, right, ResultsOf(data, other)), 1.0) << policy;
+    EXPECT_LT(ShareOfBound(data, right, CaseResults(data, other)), 1.0) << policy;
   }
   // The bug of the case: rows but the first read something else.
   GemmData wrong = data;
   for (int64_t k = 0; k < kK; ++k) wrong.x[kK + k] = data.x[kK + (k + 1) % kK];
-  EXPECT_GT(ShareOfBound(data, right, ResultsOf(wrong, orders)), 10.0);
+  EXPECT_GT(ShareOfBound(data, right, CaseResults(wrong, orders)), 10.0);
 }
 
 }  // namespace
