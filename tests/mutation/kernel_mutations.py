@@ -22,7 +22,8 @@ LANES = "CudaGemm.LanesOfAGemvMeetBeyondAWarp"
 
 MUTATIONS = [
     Mutation("the partial sums are added from the last one down", COMBINE,
-             "for (int32_t p = 1; p < item.pieces; ++p) sum = __fadd_rn(sum, PieceSum(partials, item, p));",
+             "for (int32_t p = 1; p < item.pieces; ++p) "
+             "sum = __fadd_rn(sum, PieceSum(partials, item, p));",
              "for (int32_t p = 1; p < item.pieces; ++p) "
              "sum = __fadd_rn(sum, PieceSum(partials, item, item.pieces - p));", COMBINES),
     Mutation("no barrier before a stage is read", MMA,
@@ -47,8 +48,8 @@ MUTATIONS = [
              "sum = RoundTo(__fadd_rn(sum, PieceSum(partials, item, p)), output);",
              "sum = __fadd_rn(sum, PieceSum(partials, item, p));", COMBINES),
     Mutation("a pairwise sum adds its longest stretch first", COMBINE,
-             "if ((count_ >> l & 1) == 0) continue;\n      total = begun ? __fadd_rn(level_[l], total) "
-             ": level_[l];",
+             "if ((count_ >> l & 1) == 0) continue;\n      total = "
+             "begun ? __fadd_rn(level_[l], total) : level_[l];",
              "const int m = kPairwiseLevels - 1 - l;\n      if ((count_ >> m & 1) == 0) continue;\n"
              "      total = begun ? __fadd_rn(level_[m], total) : level_[m];", COMBINES),
     Mutation("slices of a butterfly are taken in their own order", COMBINE,
@@ -63,20 +64,23 @@ MUTATIONS = [
              "        ptx::MmaK8<kType>(sums->value[i][j], a[0], a[1], b[j][0]);", EQUALS),
     Mutation("a tile is summed from its last step down", MMA,
              "x_tile + Shape::kTileM * Shape::kTileK, step, warp_m",
-             "x_tile + Shape::kTileM * Shape::kTileK, Shape::kTileK / 16 - 1 - step, warp_m", STAGES),
+             "x_tile + Shape::kTileM * Shape::kTileK, Shape::kTileK / 16 - 1 - step, warp_m",
+             STAGES),
     Mutation("shared memory is not swizzled", TILE,
              "((chunk ^ turn) * kChunkWords)", "((chunk ^ turn * 0) * kChunkWords)", EQUALS),
     Mutation("missing products are added as zeros", FMA,
              "if (!kWhole && k >= valid) continue;", "", ENDS),
     Mutation("near lanes meet first", GEMV,
              "__shfl_xor_sync(0xFFFFFFFF, sums[r], distance)",
-             "__shfl_xor_sync(0xFFFFFFFF, sums[r], (lanes < 32 ? lanes : 32) / 2 / distance)", LANES),
+             "__shfl_xor_sync(0xFFFFFFFF, sums[r], (lanes < 32 ? lanes : 32) / 2 / distance)",
+             LANES),
     Mutation("no barrier between two rounds of lanes", GEMV,
              "__syncthreads();  // before the next round overwrites what a partner still reads", "",
              LANES),
     Mutation("a stage is freed while wgmma reads it", WGMMA,
              "ptx::MbarrierArrive(&barriers->empty[before]);\n    before = place->stage;",
-             "ptx::MbarrierArrive(&barriers->empty[place->stage]);\n    before = place->stage;", RING),
+             "ptx::MbarrierArrive(&barriers->empty[place->stage]);\n    before = place->stage;",
+             RING),
     Mutation("sums are stored before the last group of wgmma has ended", WGMMA,
              "ptx::WgmmaWait<0>();", "ptx::WgmmaWait<1>();", RING),
     Mutation("the consumers do not wait for the copies", WGMMA,

@@ -32,7 +32,8 @@ def changed_text(root, mutation):
     with open(os.path.join(root, mutation.file), encoding="utf-8") as file:
         text = file.read()
     if text.count(mutation.old) != 1:
-        print(f"{mutation.name}: its line occurs {text.count(mutation.old)} times in {mutation.file}")
+        count = text.count(mutation.old)
+        print(f"{mutation.name}: its line occurs {count} times in {mutation.file}")
         sys.exit(2)
     return text.replace(mutation.old, mutation.new)
 
@@ -48,14 +49,16 @@ def build(root, folder, mutation, work):
     for source in [own] if own in SOURCES else SOURCES:
         path = changed if source == own else os.path.join(root, "kernels/cuda", source)
         objects.append(os.path.join(work, source + ".o"))
-        subprocess.run(["g++", "-x", "c++", "-std=c++20", "-O1", "-ffp-contract=off", "-w", "-Wno-psabi", "-I", work,
-                        "-I", root, "-c", path, "-o", objects[-1]], check=True)
+        subprocess.run(["g++", "-x", "c++", "-std=c++20", "-O1", "-ffp-contract=off", "-w",
+                        "-Wno-psabi", "-I", work, "-I", root, "-c", path, "-o", objects[-1]],
+                       check=True)
     tests = os.path.join(folder, os.path.dirname(TEST), "CMakeFiles/kernels_simt_gemm_test.dir")
     tests = sorted(os.path.join(tests, name) for name in os.listdir(tests) if name.endswith(".o"))
     binary = os.path.join(work, "mutant")
     libraries = [os.path.join(folder, name) for name in LIBRARIES]
     libraries = [path for path in libraries if os.path.exists(path)]
-    subprocess.run(["g++", *tests, *objects, *libraries, *SYSTEM_LIBRARIES, "-o", binary], check=True)
+    subprocess.run(["g++", *tests, *objects, *libraries, *SYSTEM_LIBRARIES, "-o", binary],
+                   check=True)
     return binary
 
 
@@ -86,7 +89,8 @@ def main():
         seen = is_seen(root, folder, mutation)
         missed += not seen
         print(f"{'seen' if seen else 'NOT SEEN'}: {mutation.name} ({mutation.test})", flush=True)
-    print(f"mutation: {len(chosen) - missed} of {len(chosen)} were seen, of {len(MUTATIONS)} in all")
+    print(f"mutation: {len(chosen) - missed} of {len(chosen)} were seen, "
+          f"of {len(MUTATIONS)} in all")
     return 1 if missed or not chosen else 0
 
 

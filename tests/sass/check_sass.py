@@ -25,7 +25,7 @@ ATOMIC = {"ATOM", "ATOMG", "ATOMS", "RED", "REDG", "SUATOM", "SURED", "UTMAREDG"
 
 
 class Rule:
-    """What a kernel may have. `adds` are its rounding instructions, `chain` the one that accumulates."""
+    """What a kernel may have: `adds` are the instructions that round, `chain` accumulates."""
 
     def __init__(self, adds, chain=None, links=0, registers=255, shared=0, stack=0, archs=None):
         self.adds = set(adds)

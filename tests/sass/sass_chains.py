@@ -77,7 +77,7 @@ def accumulator_chains(block, opcode):
 
 
 def touched_by_zero(block, link, register):
-    """Whether the last write of `register` before `link` sets it to zero or moves it (a rotation)."""
+    """Whether the last write of `register` before `link` sets it to zero or moves it."""
     last = None
     for instruction in block:
         if instruction is link:
@@ -103,7 +103,8 @@ def repeated_products(block, chains):
     for index, instruction in enumerate(block):
         if instruction.opcode == "HMMA":
             fragments[instruction.address] = [
-                (loader.get(number_of(register)), register) for register in instruction.operands[1:3]]
+                (loader.get(number_of(register)), register)
+                for register in instruction.operands[1:3]]
         elif (target := written(instruction)) is not None:
             for register in range(target[0], target[0] + target[1]):
                 loader[register] = index if instruction.opcode == "LDSM" else None
@@ -116,7 +117,7 @@ def repeated_products(block, chains):
 
 
 def serialised_groups(block):
-    """Waits between the instructions of one group of wgmma, where the compiler gave up on overlap."""
+    """Waits within a group of wgmma, where the compiler gave up on overlap."""
     wrong = []
     open_group = False
     for instruction in block:

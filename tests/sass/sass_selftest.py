@@ -60,8 +60,8 @@ class SassRules(unittest.TestCase):
         self.expect("not one of ['FADD']", COMBINE, "FFMA R1, R2, R3, R1\nEXIT")
         self.expect("not one of ['FADD']", COMBINE, "FMUL R1, R2, R3\nEXIT")
         self.expect("not one of ['HMMA']", MMA, GOOD_MMA + "FADD R28, R28, R24\n")
-        self.expect("an atomic operation", COMBINE, "RED.E.ADD.F32.FTZ.RN.STRONG.GPU [R2], R1\nEXIT")
-        self.expect("an atomic operation", MMA, GOOD_MMA + "ATOMG.E.ADD.STRONG.GPU PT, R1, [R2], R3\n")
+        self.expect("an atomic operation", COMBINE, "RED.E.ADD.F32.RN.STRONG.GPU [R2], R1\nEXIT")
+        self.expect("an atomic operation", MMA, GOOD_MMA + "ATOMG.E.ADD PT, R1, [R2], R3\n")
         self.expect("an approximation", COMBINE, "MUFU.RCP R1, R2\nEXIT")
         self.expect("flushes to zero", COMBINE, "FADD.FTZ R1, R2, R3\nEXIT")
         self.expect("local memory", MMA, GOOD_MMA + "STL [R1], R2\n")
@@ -102,8 +102,8 @@ class SassRules(unittest.TestCase):
         self.expect("no rule", "_ZN8batchvar9NewKernelEv", "EXIT")
 
     def test_reads_resources(self):
-        text = ("arch = sm_90a\n Function foo:\n  REG:122 STACK:0 SHARED:1024 LOCAL:0 CONSTANT[0]:624"
-                " TEXTURE:0\n")
+        text = ("arch = sm_90a\n Function foo:\n  REG:122 STACK:0 SHARED:1024 LOCAL:0 "
+                "CONSTANT[0]:624 TEXTURE:0\n")
         self.assertEqual(parse_resources(text), {("sm_90a", "foo"): (122, 0, 1024, 0)})
 
 
