@@ -105,6 +105,9 @@ absl::StatusOr<Json> SimulateResult(const CellInput& input) {
   options.threads = input.threads;
   const absl::StatusOr<ReplayResult> result = Replay(*input.spec, options);
   if (!result.ok()) return result.status();
+  if (result->simulation.server_failure.has_value()) {
+    return ConfigError({}, result->simulation.server_failure->Words());
+  }
   return Json::parse(SummaryJson(*result));
 }
 

@@ -23,6 +23,9 @@ enum class SchedulePolicy : uint8_t {
   kLpm  // longest prefix match first
 };
 
+// Of the attention backends only flashinfer makes deterministic mode align chunks (0.5.23).
+enum class SglangBackend : uint8_t { kFlashinfer, kFa3, kTriton };
+
 // Keys of policy sglang, under SGLang's names.
 struct SglangConfig {
   int32_t page_size = 1;
@@ -36,10 +39,16 @@ struct SglangConfig {
   bool disable_radix_cache = false;
   double schedule_conservativeness = 1.0;
   bool disable_overlap_schedule = false;
-  // What enable_deterministic_inference makes of the attention backend: 0, or the length of which
-  // the first chunk of a prompt is a multiple.
-  int32_t truncation_align_size = 0;
+  bool enable_deterministic_inference = false;
+  SglangBackend attention_backend = SglangBackend::kFlashinfer;  // of prefill
+  int32_t flashinfer_prefill_split_tile_size = 4096;
   bool ignore_eos = false;  // of all requests
+
+  // Deterministic mode: the length of a prompt's first chunk is a multiple of it; 0: of nothing.
+  int32_t TruncationAlignSize() const {
+    const bool aligns = attention_backend == SglangBackend::kFlashinfer;
+    return enable_deterministic_inference && aligns ? flashinfer_prefill_split_tile_size : 0;
+  }
 };
 
 struct SchedulerConfig {

@@ -154,7 +154,7 @@ SglangScheduler::Verdict SglangScheduler::Admit(int32_t slot) {
   } else if (CeilPage(n) > pass_.rem_chunk) {
     is_chunk = true;
     n = FloorPage(pass_.rem_chunk);
-    const int64_t align = sglang_.truncation_align_size;
+    const int64_t align = sglang_.TruncationAlignSize();
     if (align > 0) n = n / align * align;
     n = FloorPage(r.prefix + n) - r.prefix;
     if (n <= 0) refused = Verdict::kStop;

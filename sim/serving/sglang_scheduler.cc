@@ -77,7 +77,10 @@ const StepBatch& SglangScheduler::Schedule() {
   last_prefill_.clear();
   DropFinished(&running_);
   if (!PlanPrefill() && failure_ == nullptr) PlanDecode();
-  if (failure_ != nullptr) batch_.Clear();
+  if (failure_ != nullptr) {
+    batch_.Clear();
+    preempted_.clear();
+  }
   return batch_;
 }
 

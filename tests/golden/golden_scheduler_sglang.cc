@@ -35,7 +35,8 @@ SchedulerConfig ConfigOf(const json& config) {
   sglang.disable_radix_cache = config.at("disable_radix_cache");
   sglang.schedule_conservativeness = config.at("schedule_conservativeness");
   sglang.disable_overlap_schedule = !config.at("overlap").get<bool>();
-  sglang.truncation_align_size = config.at("truncation_align_size");
+  sglang.enable_deterministic_inference = config.at("truncation_align_size") != 0;
+  sglang.flashinfer_prefill_split_tile_size = config.at("truncation_align_size");
   if (!config.at("prefill_max_requests").is_null()) {
     sglang.prefill_max_requests = config.at("prefill_max_requests");
   }

@@ -58,7 +58,7 @@ SimulationResult Simulate(std::vector<Request> requests, SchedulerConfig config 
   const auto scheduler = MakeScheduler(config);
   FixedTimer timer(per_token);
   SimulationOptions options;
-  options.max_model_len = config.max_model_len;
+  options.prompt_limit = PromptLimit(config);
   options.interrupted = std::move(interrupted);
   std::vector<RunSink*> sinks;
   if (log != nullptr) sinks.push_back(log);
@@ -242,7 +242,7 @@ SimulationResult SimulateClosedLoop(int32_t concurrency, double think_time_s, in
   const auto scheduler = MakeScheduler(config);
   FixedTimer timer;
   SimulationOptions options;
-  options.max_model_len = config.max_model_len;
+  options.prompt_limit = PromptLimit(config);
   return Simulator(options, source.get(), scheduler.get(), &timer, {}).Run();
 }
 
@@ -276,7 +276,7 @@ TEST(Simulator, ProgressIsToldOnceARound) {
   FixedTimer timer;
   std::vector<std::pair<int64_t, TimeNs>> told;
   SimulationOptions options;
-  options.max_model_len = 4096;
+  options.prompt_limit = 4096;
   options.progress = [&](int64_t done, TimeNs now) { told.emplace_back(done, now); };
   Simulator(options, source.get(), scheduler.get(), &timer, {}).Run();
   EXPECT_THAT(told, ElementsAre(std::pair(1, 10), std::pair(2, 20)));
