@@ -47,6 +47,12 @@ class SweepReader {
                    "'experiment' is not in this version; it has plan, classes, simulate");
     }
     reader.Enum("command", kCommandNames, &sweep_->command);
+    if (sweep_->command == SweepCommand::kSimulate) {
+      reader.Text("request", &sweep_->request);
+    } else {
+      reader.Refuse({"request"},
+                    "command '" + std::string(SweepCommandName(sweep_->command)) + "'");
+    }
     reader.Text("gate", &sweep_->gate);
     sweep_->gate_mark = reader.MarkOf("gate");
     if (reader.Has("gate") && sweep_->gate.find_first_not_of(" \t\n") == std::string::npos) {

@@ -97,8 +97,9 @@ std::string CellLine(const CellContext& context, size_t cell) {
   if (!entry.label.empty()) line["label"] = entry.label;
   line["set"] = SetJson(entry);
   absl::StatusOr<Json> result =
-      experiment.ok() ? CellResult(sweep.command, {&*experiment, &entry, context.threads})
-                      : absl::StatusOr<Json>(experiment.status());
+      experiment.ok()
+          ? CellResult(sweep.command, {&*experiment, &entry, context.threads, sweep.request})
+          : absl::StatusOr<Json>(experiment.status());
   absl::Status status = result.status();
   bool holds = true;
   if (status.ok() && context.gate != nullptr) {
@@ -153,6 +154,7 @@ std::string SweepDigest(const SweepSpec& sweep,
   };
   add(version);
   add(SweepCommandName(sweep.command));
+  add(sweep.request);
   add(sweep.gate);
   FileDigests files;
   for (size_t i = 0; i < sweep.cells.size(); ++i) {
