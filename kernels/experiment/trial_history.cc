@@ -80,13 +80,17 @@ absl::StatusOr<TrialHistory> ArmPlanner::Simulate(int64_t trial, int64_t prompt_
   RequestHistory producer(kProducer, book_.get());
   RooflineTimer timer(planned_);
   SimulationOptions options;
-  options.max_model_len = planned_.scheduler.max_model_len;
+  options.prompt_limit = PromptLimit(planned_.scheduler);
   SchedulerConfig config = planned_.scheduler;
   config.report_shared_prefix = book_->attention().UsesSharedPrefix();
   const auto scheduler = MakeScheduler(config);
   const auto source = MakeTraceSource(Calls(trial, prompt_tokens));
   const SimulationResult run =
       Simulator(options, source.get(), scheduler.get(), &timer, {&target, &producer}).Run();
+  if (run.server_failure.has_value()) {
+    return ConfigError({.field = "experiment.arms"},
+                       "arm '" + arm_.name + "': " + run.server_failure->Words());
+  }
   if (run.livelock || target.entries().empty()) {
     return ConfigError({.field = "experiment.arms"},
                        "arm '" + arm_.name + "': the request never runs to its end; give the " +

@@ -186,13 +186,9 @@ void MapReader::Require(std::initializer_list<const char*> keys) {
   required_.insert(required_.end(), keys.begin(), keys.end());
 }
 
-void MapReader::Refuse(std::initializer_list<const char*> keys, const std::string& user) {
-  for (const char* key : keys) {
-    const ConfigEntry* entry = Ask(key);
-    if (entry != nullptr) {
-      errors_->Add(entry->key_mark, FieldOf(key), "is not used by " + user + "; remove it");
-    }
-  }
+void MapReader::Refuse(const char* key, const std::string& message) {
+  const ConfigEntry* entry = Ask(key);
+  if (entry != nullptr) errors_->Add(entry->key_mark, FieldOf(key), message);
 }
 
 void MapReader::Error(std::string_view key, const std::string& message) {

@@ -88,7 +88,11 @@ class MapReader {
   // Reported by Finish(), after unknown keys: a misspelt key explains a missing one.
   void Require(std::initializer_list<const char*> keys);
   // Keys that exist but mean nothing here: "not used by ...".
-  void Refuse(std::initializer_list<const char*> keys, const std::string& user);
+  void Refuse(std::initializer_list<const char*> keys, const std::string& user) {
+    for (const char* key : keys) Refuse(key, "is not used by " + user + "; remove it");
+  }
+  // The same for one key, in words of your own.
+  void Refuse(const char* key, const std::string& message);
 
   void Error(std::string_view key, const std::string& message);
   // Unknown keys, then missing ones.

@@ -55,9 +55,11 @@ void WriteDevice(const DeviceSpec& device, YamlWriter* out) {
 void WritePadding(const PaddingSpec& padding, YamlWriter* out) {
   out->Word("padding", NameIn(kPaddingNames, padding.mode));
   if (padding.mode == PaddingMode::kExact) return;
+  if (padding.by_phase) out->Bool("enable_piecewise_cuda_graph", padding.capture_prefill);
   if (padding.sizes_auto) {
     out->Word("capture_sizes", "auto");
     out->Word("capture_version", NameIn(kCaptureVersionNames, padding.rule));
+    if (padding.by_phase) out->Integer("cuda_graph_max_bs", padding.cuda_graph_max_bs);
     return;
   }
   std::string list;
@@ -67,11 +69,9 @@ void WritePadding(const PaddingSpec& padding, YamlWriter* out) {
   out->Word("capture_sizes", list + "]");
 }
 
-void WriteScheduler(const ExperimentSpec& spec, YamlWriter* out) {
+void WriteBlockKeys(const ExperimentSpec& spec, YamlWriter* out) {
   const SchedulerConfig& config = spec.scheduler;
   const bool is_vllm = config.policy == SchedulerPolicy::kVllmV1;
-  out->Open("scheduler");
-  out->Word("policy", NameIn(kSchedulerPolicyNames, config.policy));
   if (is_vllm) out->Integer("max_num_batched_tokens", config.max_num_batched_tokens);
   out->Integer("max_num_seqs", config.max_num_seqs);
   out->Integer("max_model_len", config.max_model_len);
@@ -89,6 +89,17 @@ void WriteScheduler(const ExperimentSpec& spec, YamlWriter* out) {
     out->Bool("scheduler_reserve_full_isl", config.scheduler_reserve_full_isl);
     out->Number("watermark", config.watermark);
     out->Word("priority", NameIn(kQueuePriorityNames, config.priority));
+  }
+}
+
+void WriteScheduler(const ExperimentSpec& spec, YamlWriter* out) {
+  const SchedulerConfig& config = spec.scheduler;
+  out->Open("scheduler");
+  out->Word("policy", NameIn(kSchedulerPolicyNames, config.policy));
+  if (config.policy == SchedulerPolicy::kSglang) {
+    WriteSglangKeys(spec, out);
+  } else {
+    WriteBlockKeys(spec, out);
   }
   out->Word("output_ends_by", NameIn(kOutputEndsByNames, config.output_ends_by));
   WritePadding(spec.padding, out);

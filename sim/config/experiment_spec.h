@@ -45,6 +45,12 @@ struct PaddingSpec {
   CaptureRule rule = CaptureRule::kVllm032;
   bool sizes_auto = true;
   std::vector<int32_t> sizes;  // ascending; resolved also when auto
+  // sglang: `sizes` are batch sizes of decode steps, and steps with prompts are padded to
+  // prefill_sizes (none: they run as they are).
+  bool by_phase = false;
+  int32_t cuda_graph_max_bs = 0;  // sglang: the largest of `sizes` that auto may choose
+  bool capture_prefill = false;   // sglang: enable_piecewise_cuda_graph
+  std::vector<int32_t> prefill_sizes;
 };
 
 struct ExperimentSpec {
@@ -54,8 +60,8 @@ struct ExperimentSpec {
   DeviceSpec device;
   int32_t tp = 1;
   DType dtype = DType::kBf16;
-  SchedulerConfig scheduler;  // every `auto` resolved
-  double gpu_memory_utilization = 0.9;
+  SchedulerConfig scheduler;            // every `auto` resolved
+  double gpu_memory_utilization = 0.9;  // of weights and KV; sglang calls it mem_fraction_static
   PaddingSpec padding;
   PolicySpec policies;
   WorkloadSpec workload;

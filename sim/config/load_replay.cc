@@ -81,6 +81,13 @@ absl::StatusOr<ReplaySpec> LoadTree(ConfigNode root, const std::string& name,
   if (!experiment.ok()) return experiment.status();
   ReplaySpec replay;
   replay.experiment = *std::move(experiment);
+  const SchedulerConfig& scheduler = replay.experiment.scheduler;
+  if (block.has_value() && scheduler.policy == SchedulerPolicy::kSglang &&
+      !scheduler.sglang.disable_radix_cache) {
+    return ConfigError(block->mark.At(kBlock),
+                       "needs scheduler.disable_radix_cache: true under policy 'sglang', whose "
+                       "cache does not say who computed what a request finds in it");
+  }
   if (block.has_value()) {
     absl::StatusOr<ExecutionSpec> execution =
         ReadExecution(*block, folder, replay.experiment.model);

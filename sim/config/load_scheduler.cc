@@ -1,5 +1,6 @@
 // `scheduler:` -> SchedulerConfig and PaddingSpec. Keys, defaults and start-up checks are those of
-// vLLM 0.32 (config/scheduler.py and engine/arg_utils.py, 2026-10), in the server's context.
+// vLLM 0.32 (config/scheduler.py and engine/arg_utils.py, 2026-10), in the server's context; those
+// of policy sglang are in load_sglang.cc.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -9,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "sim/base/time.h"
+#include "sim/config/scheduler_keys.h"
 #include "sim/config/spec_names.h"
 #include "sim/config/spec_parts.h"
 #include "sim/plan/step_time.h"
@@ -49,29 +51,36 @@ class SchedulerSection {
 
   void Read() {
     ReadPolicy();
-    ReadMemory();
-    if (config_.policy == SchedulerPolicy::kVllmV1) {
-      ReadVllmKeys();
+    RefuseKeysOfOtherPolicies(config_.policy, &reader_);
+    if (!IsVllm()) TurnOffVllmKeys();
+    if (IsSglang()) {
+      ReadSglangKeys(&reader_, spec_);
     } else {
-      RefuseVllmKeys();
+      ReadMemory();
+      if (IsVllm()) ReadVllmKeys();
+      ReadBatchLimits();
     }
-    ReadBatchLimits();
     ReadPadding();
     reader_.Finish();
     if (!errors_->ok()) return;
-    CheckLimits();
-    ResolveBlocks();
     ResolveCaptureSizes();
+    if (IsSglang()) {
+      ResolveSglang(place_, &reader_, errors_, spec_);
+    } else {
+      CheckLimits();
+      ResolveBlocks();
+    }
   }
 
  private:
   bool IsVllm() const { return config_.policy == SchedulerPolicy::kVllmV1; }
+  bool IsSglang() const { return config_.policy == SchedulerPolicy::kSglang; }
 
   void ReadPolicy() {
     if (reader_.IsWord("policy", "fcfs") || reader_.IsWord("policy", "priority")) {
       const std::string word(reader_.IsWord("policy", "fcfs") ? "fcfs" : "priority");
       reader_.Error("policy",
-                    "is the scheduler here (vllm_v1, static, orca); for vLLM's own "
+                    "is the scheduler here (vllm_v1, static, orca, sglang); for vLLM's own "
                     "`policy: " +
                         word + "` write `priority: " + word + "`");
     }
@@ -111,12 +120,7 @@ class SchedulerSection {
   }
 
   // What a policy does not use is off, so that nobody reads a default as a fact.
-  void RefuseVllmKeys() {
-    reader_.Refuse({"max_num_batched_tokens", "enable_chunked_prefill", "chunk_alignment",
-                    "long_prefill_token_threshold", "long_prefill_token_threshold_adaptive",
-                    "enable_prefix_caching", "async_scheduling", "scheduler_reserve_full_isl",
-                    "watermark", "priority"},
-                   "policy '" + std::string(NameIn(kSchedulerPolicyNames, config_.policy)) + "'");
+  void TurnOffVllmKeys() {
     config_.enable_chunked_prefill = false;
     config_.enable_prefix_caching = false;
     config_.async_scheduling = false;
@@ -147,19 +151,40 @@ class SchedulerSection {
 
   void ReadPadding() {
     PaddingSpec& padding = spec_->padding;
+    padding.by_phase = IsSglang();
+    padding.rule = IsSglang() ? CaptureRule::kSglang0523 : CaptureRule::kVllm032;
     reader_.Enum("padding", kPaddingNames, &padding.mode);
     if (padding.mode == PaddingMode::kExact) {
-      reader_.Refuse({"capture_sizes", "capture_version"}, "'padding: exact'");
+      reader_.Refuse(
+          {"capture_sizes", "capture_version", "cuda_graph_max_bs", "enable_piecewise_cuda_graph"},
+          "'padding: exact'");
       return;
     }
+    if (IsSglang()) reader_.Bool("enable_piecewise_cuda_graph", &padding.capture_prefill);
     padding.sizes_auto = !reader_.Has("capture_sizes") || reader_.IsWord("capture_sizes", "auto");
     if (padding.sizes_auto) {
       reader_.Child("capture_sizes");
       reader_.Enum("capture_version", kCaptureVersionNames, &padding.rule);
+      if (batchvar::IsSglang(padding.rule) != IsSglang()) {
+        reader_.Error("capture_version", std::string(NameIn(kCaptureVersionNames, padding.rule)) +
+                                             " is a rule of another engine than policy '" +
+                                             NameIn(kSchedulerPolicyNames, config_.policy) + "'");
+      }
+      if (IsSglang()) ReadLargestGraph();
       return;
     }
-    reader_.Refuse({"capture_version"}, "a list of capture_sizes");
+    reader_.Refuse({"capture_version", "cuda_graph_max_bs"}, "a list of capture_sizes");
     ReadCaptureList();
+  }
+
+  void ReadLargestGraph() {
+    PaddingSpec& padding = spec_->padding;
+    padding.cuda_graph_max_bs = SglangLargestBatch(spec_->device.memory_bytes, spec_->tp);
+    if (reader_.IsWord("cuda_graph_max_bs", "auto")) {
+      reader_.Child("cuda_graph_max_bs");
+    } else {
+      reader_.Integer("cuda_graph_max_bs", 1, kMaxCaptureSize, &padding.cuda_graph_max_bs);
+    }
   }
 
   void ReadCaptureList() {
@@ -229,7 +254,18 @@ class SchedulerSection {
 
   void ResolveCaptureSizes() {
     PaddingSpec& padding = spec_->padding;
-    if (!errors_->ok() || padding.mode == PaddingMode::kExact || !padding.sizes_auto) return;
+    if (padding.mode == PaddingMode::kExact) return;
+    if (IsSglang()) {
+      if (padding.sizes_auto) {
+        padding.sizes = SglangDecodeSizes(padding.rule, padding.cuda_graph_max_bs);
+      } else {
+        padding.cuda_graph_max_bs = padding.sizes.back();
+      }
+      const int32_t most = std::max(config_.sglang.chunked_prefill_size, 0);
+      if (padding.capture_prefill) padding.prefill_sizes = SglangPrefillSizes(most);
+      return;
+    }
+    if (!padding.sizes_auto) return;
     padding.sizes = CaptureSizes(padding.rule, config_.max_num_seqs, config_.max_num_batched_tokens,
                                  spec_->device.compute_capability);
   }

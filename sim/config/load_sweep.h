@@ -53,6 +53,7 @@ struct SweepSpec {
   std::vector<ConfigOverride> flags;  // --set of keys that are not swept
   std::vector<std::string> keys;      // swept ones, in order of appearance
   std::vector<SweepCell> cells;       // at least one
+  std::string request;                // simulate: whose life every cell tells; empty: nobody's
   std::string gate;                   // as written; empty without one
   SourceMark gate_mark;
 };

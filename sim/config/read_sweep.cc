@@ -43,6 +43,12 @@ class SweepReader {
       reader.Error("schema_version", "is " + std::to_string(version) + "; this version reads 1");
     }
     reader.Enum("command", kCommandNames, &sweep_->command);
+    if (sweep_->command == SweepCommand::kSimulate) {
+      reader.Text("request", &sweep_->request);
+    } else {
+      reader.Refuse({"request"},
+                    "command '" + std::string(SweepCommandName(sweep_->command)) + "'");
+    }
     reader.Text("gate", &sweep_->gate);
     sweep_->gate_mark = reader.MarkOf("gate");
     if (reader.Has("gate") && sweep_->gate.find_first_not_of(" \t\n") == std::string::npos) {

@@ -18,6 +18,18 @@ inline constexpr EnumNames<SchedulerPolicy> kSchedulerPolicyNames = {
     {"vllm_v1", SchedulerPolicy::kVllmV1},
     {"static", SchedulerPolicy::kStatic},
     {"orca", SchedulerPolicy::kOrca},
+    {"sglang", SchedulerPolicy::kSglang},
+};
+
+inline constexpr EnumNames<SchedulePolicy> kSchedulePolicyNames = {
+    {"fcfs", SchedulePolicy::kFcfs},
+    {"lpm", SchedulePolicy::kLpm},
+};
+
+inline constexpr EnumNames<SglangBackend> kSglangBackendNames = {
+    {"flashinfer", SglangBackend::kFlashinfer},
+    {"fa3", SglangBackend::kFa3},
+    {"triton", SglangBackend::kTriton},
 };
 
 inline constexpr EnumNames<QueuePriority> kQueuePriorityNames = {
@@ -36,10 +48,9 @@ inline constexpr EnumNames<PaddingMode> kPaddingNames = {
 };
 
 inline constexpr EnumNames<CaptureRule> kCaptureVersionNames = {
-    {"vllm_0_9_2", CaptureRule::kVllm092},
-    {"vllm_0_11", CaptureRule::kVllm011},
-    {"vllm_0_12", CaptureRule::kVllm012},
-    {"vllm_0_32", CaptureRule::kVllm032},
+    {"vllm_0_9_2", CaptureRule::kVllm092},     {"vllm_0_11", CaptureRule::kVllm011},
+    {"vllm_0_12", CaptureRule::kVllm012},      {"vllm_0_32", CaptureRule::kVllm032},
+    {"sglang_2025", CaptureRule::kSglang2025}, {"sglang_0_5_23", CaptureRule::kSglang0523},
 };
 
 inline constexpr EnumNames<ArrivalProcess> kArrivalProcessNames = {

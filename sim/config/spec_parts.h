@@ -25,6 +25,12 @@ void WritePolicies(const PolicySpec& policies, YamlWriter* out);
 void ReadScheduler(const ConfigNode& node, const SourceMark& place, FirstError* errors,
                    ExperimentSpec* spec);
 
+// The keys of policy sglang: read, then resolved and checked once padding is read too.
+void ReadSglangKeys(MapReader* reader, ExperimentSpec* spec);
+void ResolveSglang(const SourceMark& place, MapReader* reader, FirstError* errors,
+                   ExperimentSpec* spec);
+void WriteSglangKeys(const ExperimentSpec& spec, YamlWriter* out);
+
 // `folder` is where relative paths of traces and length files begin.
 WorkloadSpec ReadWorkload(const ConfigNode& node, const std::string& folder, FirstError* errors);
 ArrivalSpec ReadArrivals(const ConfigNode& node, const std::string& path, FirstError* errors);

@@ -14,10 +14,13 @@ device: h100_sxm        # a file of configs/devices, a path, or the keys themsel
 # tp: 1                 # tensor-parallel ranks
 # dtype: bf16           # or fp16
 
-scheduler:              # names and defaults are vLLM's
-  policy: vllm_v1       # or static, orca
+scheduler:              # names and defaults are those of the engine
+  policy: vllm_v1       # or sglang, static, orca
   # max_num_batched_tokens: 8192
   # max_num_seqs: 1024
+  # with policy: sglang
+  # chunked_prefill_size: 8192
+  # enable_mixed_chunk: false
 
 policies: textbook      # how kernels cut their sums; or batch_invariant
 

@@ -184,6 +184,7 @@ absl::Status RunFileWriter::Finish(const std::vector<PlanRecord>& plans, const R
   record.mutable_footer()->set_num_steps(footer.num_steps);
   record.mutable_footer()->set_num_requests(footer.num_requests);
   record.mutable_footer()->set_end_ns(footer.end_ns);
+  record.mutable_footer()->set_server_failure(footer.server_failure);
   stream_->Write(record);
   std::error_code error;
   const bool closed = stream_->Close();
@@ -280,7 +281,8 @@ absl::StatusOr<RunFile> ReadRunFile(const std::string& path_or_folder) {
       footer = true;
       run.footer = {record.footer().interrupted(),
                     static_cast<int64_t>(record.footer().num_steps()),
-                    static_cast<int64_t>(record.footer().num_requests()), record.footer().end_ns()};
+                    static_cast<int64_t>(record.footer().num_requests()), record.footer().end_ns(),
+                    record.footer().server_failure()};
     }
     record.Clear();
   }

@@ -40,6 +40,7 @@ struct RunFooter {
   int64_t num_steps = 0;
   int64_t num_requests = 0;
   int64_t end_ns = 0;
+  std::string server_failure;  // in words; empty: the server lived
 };
 
 // Streams to PATH.partial; Finish() renames it to PATH, so a file of that name is whole.

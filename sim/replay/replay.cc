@@ -55,7 +55,7 @@ absl::StatusOr<ReplayResult> Replay(const ExperimentSpec& spec, const ReplayOpti
     sinks.push_back(result.histories.back().get());
   }
   SimulationOptions simulation;
-  simulation.max_model_len = spec.scheduler.max_model_len;
+  simulation.prompt_limit = PromptLimit(spec.scheduler);
   simulation.interrupted = options.interrupted;
   simulation.progress = options.progress;
   SchedulerConfig config = spec.scheduler;

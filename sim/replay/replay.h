@@ -41,7 +41,8 @@ struct ReplayResult {
   std::vector<std::unique_ptr<RequestHistory>> histories;  // as asked for
 };
 
-// Input errors only: a spec is valid by construction. An interrupted run is a result.
+// Input errors only: a spec is valid by construction. An interrupted run is a result, and so is one
+// whose server died (SimulationResult::server_failure).
 absl::StatusOr<ReplayResult> Replay(const ExperimentSpec& spec, const ReplayOptions& options);
 
 }  // namespace batchvar

@@ -5,7 +5,8 @@
 namespace batchvar {
 
 Padding PaddingOf(const PaddingSpec& spec) {
-  return spec.mode == PaddingMode::kExact ? Padding() : Padding(spec.sizes);
+  if (spec.mode == PaddingMode::kExact) return {};
+  return spec.by_phase ? Padding::ByPhase(spec.sizes, spec.prefill_sizes) : Padding(spec.sizes);
 }
 
 StepLoad LoadOf(const StepBatch& batch, int64_t padded_m) {
@@ -25,7 +26,7 @@ RooflineTimer::RooflineTimer(const ExperimentSpec& spec)
     : model_(spec.model, spec.device, spec.tp, spec.dtype), padding_(PaddingOf(spec.padding)) {}
 
 TimeNs RooflineTimer::DurationNs(const StepBatch& batch, int64_t* padded_m) {
-  *padded_m = padding_.PaddedM(batch.M());
+  *padded_m = padding_.PaddedM(batch);
   return NsFromPsRoundUp(model_.Cost(LoadOf(batch, *padded_m)).Total());
 }
 

@@ -91,7 +91,8 @@ absl::StatusOr<Json> ResultOf(const CellContext& context, size_t cell) {
   if (!experiment.ok()) return experiment.status();
   const SweepCommand command = context.sweep->command;
   if (command == SweepCommand::kExperiment) return context.experiment(cell);
-  return CellResult(command, {&*experiment, &context.sweep->cells[cell], context.threads});
+  return CellResult(command, {&*experiment, &context.sweep->cells[cell], context.threads,
+                              context.sweep->request});
 }
 
 }  // namespace
@@ -159,6 +160,7 @@ std::string SweepDigest(const SweepSpec& sweep,
   };
   add(version);
   add(SweepCommandName(sweep.command));
+  add(sweep.request);
   add(sweep.gate);
   FileDigests files;
   for (const std::string& path : more_files) add(files.Of(path));

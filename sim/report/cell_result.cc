@@ -104,8 +104,12 @@ absl::StatusOr<Json> ClassesResult(const CellInput& input) {
 absl::StatusOr<Json> SimulateResult(const CellInput& input) {
   ReplayOptions options;
   options.threads = input.threads;
+  if (!input.request.empty()) options.requests = {input.request};
   const absl::StatusOr<ReplayResult> result = Replay(*input.spec, options);
   if (!result.ok()) return result.status();
+  if (result->simulation.server_failure.has_value()) {
+    return ConfigError({}, result->simulation.server_failure->Words());
+  }
   return Json::parse(SummaryJson(*result));
 }
 
@@ -138,6 +142,10 @@ void AddClassesValues(const Json& result, GateValues* values) {
 
 void AddSimulateValues(const Json& result, GateValues* values) {
   AddPaths(result, "", values);
+  if (result.contains("request_lives")) {
+    const Json& chunks = result.at("request_lives").at(0).at("chunks");
+    values->emplace("request.chunks", CutsInWords(chunks.get<std::vector<int32_t>>()));
+  }
   for (const auto& [op, classes] : result.at("classes").items()) {
     int64_t all = 0;
     int64_t most = 0;

@@ -19,6 +19,7 @@ struct CellInput {
   const ExperimentSpec* spec = nullptr;
   const SweepCell* cell = nullptr;  // its rows and lengths
   int32_t threads = 1;              // within the cell; the result does not depend on it
+  std::string request;              // simulate: whose life to tell; empty: nobody's
 };
 
 // Not for command `experiment`, whose cells are executed (CellContext::experiment).
@@ -29,7 +30,7 @@ absl::StatusOr<nlohmann::ordered_json> CellResult(SweepCommand command, const Ce
 //   classes   classes.o_proj: how many classes; of attention the most at any KV length
 //   simulate  requests.finished, latency_ms.ttft.p99, classes.o_proj, and for every op
 //             other_class_share.o_proj: the share of steps that did not meet its most frequent
-//             class
+//             class; with a request, request.chunks: how its prompt was cut, in words
 //   experiment  verdict, and for every arm: arms.load.distinct, arms.load.differ_from_alone,
 //             arms.load.first_divergence.median, arms.load.noise.max_width
 GateValues ValuesOf(SweepCommand command, const nlohmann::ordered_json& result);

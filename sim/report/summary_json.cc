@@ -122,6 +122,10 @@ Json LifeJson(const RequestHistory& history, const ReplayResult& result) {
           {"class_changes", ops}};
 }
 
+Json FailureJson(const ServerFailure& failure) {
+  return {{"step", failure.step}, {"at_ns", failure.at_ns}, {"reason", failure.reason}};
+}
+
 std::string TimeField(TimeNs ns) { return ns == kNever ? "" : std::to_string(ns); }
 
 }  // namespace
@@ -151,6 +155,9 @@ std::string SummaryJson(const ReplayResult& result, const ExecutedTrace* execute
       {"classes", ClassesJson(result)},
       {"step_time", CurveJson(result)},
       {"duration_ns", m.duration_ns}};
+  if (result.simulation.server_failure.has_value()) {
+    summary["server_failure"] = FailureJson(*result.simulation.server_failure);
+  }
   if (!result.histories.empty()) {
     Json lives = Json::array();
     for (const auto& history : result.histories) lives.push_back(LifeJson(*history, result));
@@ -177,7 +184,8 @@ std::string RequestsCsv(const SimulationResult& simulation) {
   return text;
 }
 
-std::string RunJson(const ExperimentSpec& spec, const RunInfo& info, bool interrupted) {
+std::string RunJson(const ExperimentSpec& spec, const RunInfo& info,
+                    const SimulationResult& simulation) {
   Json inputs = Json::array();
   if (!info.trace_name.empty()) {
     const std::string name = info.trace_name.substr(info.trace_name.rfind('/') + 1);
@@ -185,14 +193,17 @@ std::string RunJson(const ExperimentSpec& spec, const RunInfo& info, bool interr
   }
   Json libraries = Json::object();
   for (const auto& [name, version] : info.libraries) libraries[name] = version;
-  const Json run = {{"schema_version", kSchemaVersion},
-                    {"kind", "run"},
-                    {"batchvar", info.version},
-                    {"interrupted", interrupted},
-                    {"seed", spec.seed},
-                    {"config", ConfigJson(spec)},
-                    {"inputs", inputs},
-                    {"environment", {{"command", info.command}, {"libraries", libraries}}}};
+  Json run = {{"schema_version", kSchemaVersion},
+              {"kind", "run"},
+              {"batchvar", info.version},
+              {"interrupted", simulation.interrupted},
+              {"seed", spec.seed},
+              {"config", ConfigJson(spec)},
+              {"inputs", inputs},
+              {"environment", {{"command", info.command}, {"libraries", libraries}}}};
+  if (simulation.server_failure.has_value()) {
+    run["server_failure"] = FailureJson(*simulation.server_failure);
+  }
   return Dump(run);
 }
 

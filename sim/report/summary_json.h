@@ -25,7 +25,8 @@ struct RunInfo {
   std::vector<std::pair<std::string, std::string>> libraries;  // name, version
 };
 
-std::string RunJson(const ExperimentSpec& spec, const RunInfo& info, bool interrupted);
+std::string RunJson(const ExperimentSpec& spec, const RunInfo& info,
+                    const SimulationResult& simulation);
 
 }  // namespace batchvar
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "sim/config/spec_names.h"
 #include "sim/report/number_text.h"
 
 namespace batchvar {
@@ -17,22 +18,18 @@ std::string Percent(double part, double whole) {
   return whole > 0 ? Fixed(100.0 * part / whole, 1) + " %" : "-";
 }
 
-const char* SchedulerName(SchedulerPolicy policy) {
-  switch (policy) {
-    case SchedulerPolicy::kVllmV1: return "vllm_v1";
-    case SchedulerPolicy::kStatic: return "static";
-    case SchedulerPolicy::kOrca: return "orca";
-  }
-  return "?";
-}
-
 std::string Header(const ExperimentSpec& spec, const ReplayResult& result) {
-  std::string text = absl::StrCat(
-      spec.model.name, " on ", spec.device.name, " (", spec.device.sm_count, " SMs), tp ", spec.tp,
-      ", ", DTypeName(spec.dtype), ", scheduler ", SchedulerName(spec.scheduler.policy),
-      ", policies ", spec.policies.name, ", seed ", spec.seed, "\n");
+  std::string text =
+      absl::StrCat(spec.model.name, " on ", spec.device.name, " (", spec.device.sm_count,
+                   " SMs), tp ", spec.tp, ", ", DTypeName(spec.dtype), ", scheduler ",
+                   NameIn(kSchedulerPolicyNames, spec.scheduler.policy), ", policies ",
+                   spec.policies.name, ", seed ", spec.seed, "\n");
   if (result.simulation.interrupted) {
     text += "INTERRUPTED: what follows covers only the part that was simulated\n";
+  }
+  if (result.simulation.server_failure.has_value()) {
+    text += "SERVER ERROR: " + result.simulation.server_failure->Words() +
+            "\n              what follows covers only the part before it\n";
   }
   return text;
 }

@@ -52,7 +52,7 @@ std::vector<std::string> KnownNames(
     const std::string lengths = sweep.cells[i].kv_lens.empty() ? "" : kKvLenKey;
     if (!seen.insert(OpsOf(*experiments[i]) + lengths).second) continue;
     const ExperimentSpec sample = SampleOf(*experiments[i]);
-    const auto result = CellResult(sweep.command, {&sample, &sweep.cells[i], 1});
+    const auto result = CellResult(sweep.command, {&sample, &sweep.cells[i], 1, ""});
     if (!result.ok()) continue;
     for (const auto& [name, value] : ValuesOf(sweep.command, *result)) names.push_back(name);
   }

@@ -39,6 +39,8 @@ constexpr NamedColumn kSimulateColumns[] = {
     {"latency_ms.e2el.p50", nullptr, 2},
     {"latency_ms.e2el.p99", nullptr, 2},
     {"steps.count", "steps", 0},
+    {"steps.m.p50", "M p50", 0},
+    {"steps.m.max", "M max", 0},
     {"duration_ns", nullptr, 0},
 };
 
@@ -111,6 +113,16 @@ void AddClassesColumns(const SweepRecords& sweep, std::vector<TextColumn>* colum
   }
 }
 
+// How the prompt of the sweep's request was cut.
+void AddChunksColumn(const SweepRecords& sweep, std::vector<TextColumn>* columns) {
+  TextColumn column{"chunks of " + sweep.request, {}};
+  for (const CellRecord& cell : sweep.cells) {
+    const GateValue* chunks = cell.Value("request.chunks");
+    column.texts.push_back(chunks == nullptr ? kNothing : ExactText(*chunks));
+  }
+  if (!sweep.request.empty()) columns->push_back(std::move(column));
+}
+
 void AddSimulateColumns(const SweepRecords& sweep, std::vector<TextColumn>* columns) {
   for (const NamedColumn& named : kSimulateColumns) {
     if (named.heading == nullptr) continue;
@@ -120,13 +132,16 @@ void AddSimulateColumns(const SweepRecords& sweep, std::vector<TextColumn>* colu
     }
     columns->push_back(std::move(column));
   }
+  AddChunksColumn(sweep, columns);
   for (const std::string& op : OpsWith(sweep, "other_class_share.", "")) {
-    TextColumn column{"other " + op, {}};
+    TextColumn column{op, {}};
     bool any = false;
     for (const CellRecord& cell : sweep.cells) {
       const std::optional<double> share = cell.Number("other_class_share." + op);
       any = any || share.value_or(0) > 0;
-      column.texts.push_back(share.has_value() ? Fixed(100 * *share, 1) + " %" : kNothing);
+      column.texts.push_back(share.has_value() ? NumberOrNothing(cell, "classes." + op, 0) + " (" +
+                                                     Fixed(100 * *share, 1) + " %)"
+                                               : kNothing);
     }
     if (any) columns->push_back(std::move(column));
   }
@@ -164,7 +179,7 @@ const char* Legend(SweepCommand command) {
       return "K (attention: KV) in how many pieces (class); equal classes, equal bits\n";
     case SweepCommand::kClasses: return "How many reduction classes each op has over M\n";
     case SweepCommand::kSimulate:
-      return "Latencies in ms; other OP: share of steps outside OP's most frequent class\n";
+      return "Latencies in ms; OP: classes met (share of steps outside the most frequent one)\n";
     case SweepCommand::kExperiment:
       return "Of each arm: texts, trials that differ, and the token at which they part (median)\n";
   }
@@ -175,6 +190,7 @@ std::vector<std::string> CsvColumns(const SweepRecords& sweep) {
   std::vector<std::string> names;
   if (sweep.command == SweepCommand::kSimulate) {
     for (const NamedColumn& named : kSimulateColumns) names.emplace_back(named.name);
+    if (!sweep.request.empty()) names.emplace_back("request.chunks");
   }
   for (const char* prefix : {"classes.", "other_class_share."}) {
     for (const std::string& op : OpsWith(sweep, prefix, "")) names.push_back(prefix + op);

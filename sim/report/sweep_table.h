@@ -12,6 +12,7 @@ namespace batchvar {
 
 struct SweepRecords {
   SweepCommand command = SweepCommand::kPlan;
+  std::string request;            // whose life the cells tell; empty: nobody's
   std::vector<std::string> keys;  // the swept ones
   std::vector<CellRecord> cells;  // those that are done, in order
 };

@@ -34,7 +34,7 @@ struct ServingMetrics {
   int64_t finished = 0;  // model_limit included
   int64_t model_limit = 0;
   int64_t rejected = 0;
-  int64_t unfinished = 0;  // only after an interruption
+  int64_t unfinished = 0;  // only after an interruption or a server's death
   int64_t preempted = 0;   // requests preempted at least once
   int64_t preemptions = 0;
   int64_t cached_tokens = 0;

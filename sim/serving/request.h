@@ -23,9 +23,10 @@ struct Request {
   TimeNs arrival_ns = 0;      // since the run's origin
   int32_t prompt_tokens = 0;  // >= 1
   int32_t output_tokens = 0;  // >= 1; what the request will generate
-  int32_t max_tokens = 0;  // > 0: the limit that the scheduler is told; 0: as output_ends_by says
-  int32_t priority = 0;    // smaller first, as in vLLM
-  std::string session;     // empty without one
+  int32_t max_tokens = 0;   // > 0: the limit that the scheduler is told; 0: as output_ends_by says
+  int32_t priority = 0;     // smaller first, as in vLLM
+  bool ignore_eos = false;  // goes on to its limit whatever it samples (sglang)
+  std::string session;      // empty without one
   // The prompt's text, from its first token. Shorter than the prompt: the rest is text that nobody
   // else has. Empty: nothing is shared.
   std::vector<PrefixSegment> prefix;

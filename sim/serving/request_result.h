@@ -10,10 +10,11 @@
 namespace batchvar {
 
 enum class RequestStatus : uint8_t {
-  kUnfinished,  // the run was interrupted
+  kUnfinished,  // the run was interrupted, or the server died
   kFinished,
-  kModelLimit,  // ended at max_model_len before its own output length: counted as finished, too
-  kRejected,    // its prompt alone reaches max_model_len
+  kModelLimit,  // ended at the engine's limit before its own output length: counted as finished,
+                // too
+  kRejected,    // its prompt alone reaches PromptLimit()
 };
 
 constexpr const char* StatusName(RequestStatus status) {

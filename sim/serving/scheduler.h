@@ -46,10 +46,14 @@ class Scheduler {
   virtual ~Scheduler() = default;
 
   // `index` names the request in all results; indices are unique in a run. The request must fit:
-  // prompt_tokens < max_model_len.
+  // prompt_tokens < PromptLimit().
   virtual void Add(const Request& request, int32_t index) = 0;
-  // The next step; empty when nothing can run. Valid until the next call.
+  // The next step; empty when nothing can run. Valid until the next call. An engine with nothing to
+  // do still turns its loop: call this once (and ApplyOutputs()) before time jumps to an arrival.
   virtual const StepBatch& Schedule() = 0;
+  // Why the real server would have died in the last Schedule(), which then is empty; nullptr: it
+  // lives. A dead scheduler must not be called again.
+  virtual const char* failure() const { return nullptr; }
   // Requests preempted by the last Schedule(), in order.
   virtual const std::vector<int32_t>& preempted() const = 0;
   // What those admitted by the last Schedule() found in the prefix cache, in order of admission.
@@ -58,9 +62,9 @@ class Scheduler {
 
   virtual bool HasUnfinished() const = 0;  // waiting or running
   virtual bool HasStepInFlight() const = 0;
-  virtual int32_t num_running() const = 0;
+  virtual int32_t num_running() const = 0;  // unfinished and not waiting
   virtual int32_t num_waiting() const = 0;
-  virtual int32_t num_free_blocks() const = 0;
+  virtual int32_t num_free_blocks() const = 0;  // held by nobody, though they may be cached
 };
 
 // `config` must be resolved (no zero max_model_len or num_gpu_blocks).

@@ -1,15 +1,15 @@
-// A request inside a scheduler: its token counters and its blocks. Sequences live in slots that are
-// reused when a sequence is done and no step in flight names it any more.
+// A request inside vllm_v1: its token counters and its blocks.
 #ifndef BATCHVAR_SIM_SERVING_SEQUENCE_H_
 #define BATCHVAR_SIM_SERVING_SEQUENCE_H_
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "sim/base/check.h"
 #include "sim/serving/kv_cache.h"
 #include "sim/serving/prefix_chain.h"
+#include "sim/serving/slot_pool.h"
 
 namespace batchvar {
 
@@ -35,34 +35,17 @@ struct Sequence {
   PrefixChain chain;
 
   int32_t num_known_or_pending() const { return num_tokens + placeholders; }
+  // Done, and no step in flight names it: its slot may be used again.
+  bool CanRecycle() const { return status == SequenceStatus::kFinished && in_flight == 0; }
+  void Recycle() {
+    std::vector<BlockId> memory = std::move(blocks);  // keeps its capacity
+    memory.clear();
+    *this = Sequence{};
+    blocks = std::move(memory);
+  }
 };
 
-class SequencePool {
- public:
-  int32_t Acquire() {
-    if (free_.empty()) {
-      slots_.emplace_back();
-      return static_cast<int32_t>(slots_.size()) - 1;
-    }
-    const int32_t slot = free_.back();
-    free_.pop_back();
-    std::vector<BlockId> blocks = std::move(slots_[slot].blocks);  // keeps its capacity
-    slots_[slot] = Sequence{};
-    slots_[slot].blocks = std::move(blocks);
-    return slot;
-  }
-  void Release(int32_t slot) {
-    BV_CHECK(slots_[slot].status == SequenceStatus::kFinished && slots_[slot].in_flight == 0);
-    BV_CHECK(slots_[slot].blocks.empty());
-    free_.push_back(slot);
-  }
-  Sequence& operator[](int32_t slot) { return slots_[slot]; }
-  const Sequence& operator[](int32_t slot) const { return slots_[slot]; }
-
- private:
-  std::vector<Sequence> slots_;
-  std::vector<int32_t> free_;
-};
+using SequencePool = SlotPool<Sequence>;
 
 }  // namespace batchvar
 

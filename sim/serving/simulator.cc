@@ -7,6 +7,20 @@
 
 namespace batchvar {
 
+namespace {
+
+constexpr char kWaitsForEver[] =
+    "requests wait for ever: nobody runs, and the first of the queue is never admitted";
+
+}  // namespace
+
+std::string ServerFailure::Words() const {
+  const std::string ns = std::to_string(at_ns % kNsPerSecond);
+  return "the simulated server failed at step " + std::to_string(step) + " (" +
+         std::to_string(at_ns / kNsPerSecond) + "." + std::string(9 - ns.size(), '0') + ns +
+         " s): " + reason;
+}
+
 Simulator::Simulator(const SimulationOptions& options, WorkloadSource* source, Scheduler* scheduler,
                      StepTimer* timer, std::vector<RunSink*> sinks)
     : options_(options),
@@ -14,7 +28,7 @@ Simulator::Simulator(const SimulationOptions& options, WorkloadSource* source, S
       scheduler_(scheduler),
       timer_(timer),
       spans_(std::move(sinks)) {
-  BV_CHECK(options.max_model_len >= 2);
+  BV_CHECK(options.prompt_limit >= 1);
 }
 
 SimulationResult Simulator::Run() {
@@ -26,6 +40,10 @@ SimulationResult Simulator::Run() {
     }
     AdmitArrivals();
     const StepBatch& batch = scheduler_->Schedule();
+    if (scheduler_->failure() != nullptr) {
+      result_.server_failure = {result_.num_steps, now_, scheduler_->failure()};
+      break;
+    }
     CountPreemptions();
     if (!batch.rows.empty()) RunStep(batch);
     const size_t in_flight = step_ends_.size();
@@ -47,11 +65,14 @@ bool Simulator::SkipIdleTime(bool stalled) {
   if (!idle && !stalled) return true;
   const std::optional<TimeNs> next = source_->NextArrival();
   if (next.has_value()) {
+    // An idle engine turns its loop at least once before somebody arrives later.
+    if (!stalled && *next > now_) return true;
     now_ = std::max(now_, *next);
     return true;
   }
-  // A scheduler that can run nothing and waits for nobody has lost a request.
-  BV_CHECK(idle && source_->Exhausted());
+  BV_CHECK(!idle || source_->Exhausted());
+  // An engine can be so strict that it admits nobody although nobody runs (docs/scheduler.md).
+  if (!idle) result_.server_failure = {result_.num_steps, now_, kWaitsForEver};
   return false;
 }
 
@@ -66,7 +87,7 @@ void Simulator::AdmitArrivals() {
     result.arrival_ns = request.arrival_ns;
     result.prompt_tokens = request.prompt_tokens;
     for (RunSink* sink : spans_.sinks()) sink->OnRequest(index, request);
-    if (request.prompt_tokens >= options_.max_model_len) {
+    if (request.prompt_tokens >= options_.prompt_limit) {
       result.status = RequestStatus::kRejected;
       ++num_done_;
       source_->OnFinished(now_);

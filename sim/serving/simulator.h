@@ -3,13 +3,16 @@
 // At any simulated instant the order is: outputs of the step that ends are applied (synchronous
 // schedulers), then arrivals at or before now join the queue in their own order, then the next step
 // is scheduled (asynchronous schedulers apply the outputs of the step that just ended after that).
-// A token exists from the end of the step that sampled it. Nothing here looks at a host clock.
+// A token exists from the end of the step that sampled it. Nothing here looks at a host clock, and
+// nothing knows which scheduler it drives.
 #ifndef BATCHVAR_SIM_SERVING_SIMULATOR_H_
 #define BATCHVAR_SIM_SERVING_SIMULATOR_H_
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/serving/request_result.h"
@@ -33,6 +36,15 @@ struct TokenGap {
   int64_t count;
 };
 
+// The real server would have died here, see Scheduler::failure(), or would hang.
+struct ServerFailure {
+  int64_t step = 0;  // the one that it was planning: how many steps ran
+  TimeNs at_ns = 0;
+  std::string reason;
+  // "the simulated server failed at step 22 (0.022000000 s): reason"
+  std::string Words() const;
+};
+
 struct SimulationResult {
   std::vector<RequestResult> requests;  // in order of arrival
   std::vector<TokenGap> token_gaps;     // every gap of every request, in no particular order
@@ -43,6 +55,7 @@ struct SimulationResult {
   TimeNs end_ns = 0;  // end of the last step
   bool interrupted = false;
   bool livelock = false;  // requests preempted each other without end; the run was stopped
+  std::optional<ServerFailure> server_failure;  // everything else is what was until then
 };
 
 // Preemptions in a row without a single token in between that count as a livelock. vLLM's rules
@@ -50,7 +63,7 @@ struct SimulationResult {
 inline constexpr int64_t kLivelockPreemptions = 100'000;
 
 struct SimulationOptions {
-  int32_t max_model_len = 0;
+  int32_t prompt_limit = 0;  // PromptLimit() of the scheduler's settings
   // Asked once a step; true ends the run with `interrupted`.
   std::function<bool()> interrupted = [] { return false; };
   // Called once a step with (finished so far, now).

@@ -31,13 +31,7 @@ void VllmV1Scheduler::Add(const Request& request, int32_t index) {
   sequence.prompt_tokens = request.prompt_tokens;
   sequence.num_tokens = request.prompt_tokens;
   sequence.stop_after = request.output_tokens;
-  if (request.max_tokens > 0) {
-    sequence.max_tokens = request.max_tokens;
-  } else {
-    sequence.max_tokens = config_.output_ends_by == OutputEndsBy::kEos
-                              ? config_.max_model_len - request.prompt_tokens
-                              : request.output_tokens;
-  }
+  sequence.max_tokens = AskedOutputs(config_, request);
   sequence.priority = request.priority;
   sequence.arrival_ns = request.arrival_ns;
   if (config_.priority == QueuePriority::kPriority) sequence.id = request.id;
@@ -310,10 +304,9 @@ const StepOutputs& VllmV1Scheduler::ApplyOutputs() {
   }
   // Only now: a slot must not be reused while running_ may still name it.
   for (const int32_t slot : step.slots) {
-    const Sequence& sequence = sequences_[slot];
-    if (sequence.status == SequenceStatus::kFinished && sequence.in_flight == 0) {
-      sequences_.Release(slot);
-    }
+    if (!sequences_[slot].CanRecycle()) continue;
+    BV_CHECK(sequences_[slot].blocks.empty());
+    sequences_.Release(slot);
   }
   step.slots.clear();
   step.num_scheduled.clear();

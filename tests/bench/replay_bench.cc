@@ -22,13 +22,14 @@ namespace {
 // cores of an AMD EPYC, 2026-11); the ratio below is against this constant, not against this run.
 constexpr double kVllmSchedulerUsPerRow = 42.0;
 
-void ReplayTrace(benchmark::State& state, const std::string& experiment, const std::string& path) {
+void ReplayTrace(benchmark::State& state, const std::string& experiment, const std::string& path,
+                 const std::string& scheduler = "vllm_v1") {
   if (!FileExists(path)) {
     state.SkipWithError(("missing file: " + path).c_str());
     return;
   }
   const auto spec = LoadExperiment(ProjectPath("configs/experiments/" + experiment),
-                                   {"workload.trace.path=" + path});
+                                   {"workload.trace.path=" + path, "scheduler=" + scheduler});
   if (!spec.ok()) {
     state.SkipWithError(std::string(spec.status().message()).c_str());
     return;
@@ -60,10 +61,23 @@ void AzureConversation2023(benchmark::State& state) {
 }
 BENCHMARK(AzureConversation2023)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
+// The same hour under SGLang's scheduler: at most twice the time of the one above, in one run.
+void AzureConversation2023Sglang(benchmark::State& state) {
+  ReplayTrace(state, "azure_conv_2023.yaml",
+              TracesPath("azure2023/AzureLLMInferenceTrace_conv.csv"), "sglang");
+}
+BENCHMARK(AzureConversation2023Sglang)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+
 void MooncakeConversation(benchmark::State& state) {
   ReplayTrace(state, "mooncake_conversation.yaml", TracesPath("mooncake/conversation_trace.jsonl"));
 }
+void MooncakeConversationSglang(benchmark::State& state) {
+  ReplayTrace(state, "mooncake_conversation.yaml", TracesPath("mooncake/conversation_trace.jsonl"),
+              "sglang");
+}
+
 BENCHMARK(MooncakeConversation)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+BENCHMARK(MooncakeConversationSglang)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
 // The scheduler alone, one request a step, on the workload that the real one was timed with: long
 // prompts, budget 8192, 256 sequences, 60,000 blocks.

@@ -40,6 +40,30 @@ class Simulate(CliTest):
             self.assertNotIn(self.folder.encode(), text, result)
             self.assertNotIn(self.source.encode(), text, result)
 
+    def test_a_server_that_dies_leaves_what_was_until_then(self):
+        rows = [request("short%d" % i, 0, 16, 60) for i in range(20)] + [request("long", 0, 800, 10)]
+        trace = self.trace(rows)
+        scheduler = ("scheduler: {policy: sglang, chunked_prefill_size: 64, max_total_tokens: 1440, "
+                     "max_running_requests: 64, enable_mixed_chunk: true, "
+                     "schedule_conservativeness: 0.03, output_ends_by: length, "
+                     "disable_overlap_schedule: true}\n")
+        experiment = self.experiment(
+            workload="workload: {trace: {path: %s, format: jsonl}}\n" % os.path.basename(trace),
+            extra=scheduler)
+        result = self.run_cli("simulate", experiment, "--out", self.out("r"))
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("SERVER ERROR", result.stdout)
+        self.assertIn("the simulated server failed at step ", result.stderr)
+        self.assertIn("KV allocation failed after admission", result.stderr)
+        with open(self.out("r") + "/summary.json", encoding="utf-8") as file:
+            summary = json.load(file)
+        self.assertEqual(summary["server_failure"]["step"], summary["steps"]["count"])
+        self.assertEqual(summary["requests"]["interrupted"], 21)
+        self.assertGreater(summary["tokens"]["output"], 20)
+        # The run can still be looked at.
+        explained = self.ok_json("explain", self.out("r"), self.out("r"), "--request", "long")
+        self.assertGreater(len(explained["a"]["chunks"]), 5)
+
     def test_summary_counts_and_definitions(self):
         trace = self.trace([request("a", 0, 100, 3), request("b", 5 * 10**9, 50, 1)])
         experiment = self.experiment(

@@ -139,20 +139,20 @@ TEST(LoadScheduler, ChecksValues) {
 
 TEST(LoadScheduler, ExplainsVllmsOwnPolicyKey) {
   EXPECT_EQ(SchedulerError("policy: fcfs"),
-            "exp.yaml:4:21: scheduler.policy: is the scheduler here (vllm_v1, static, orca); for "
-            "vLLM's own `policy: fcfs` write `priority: fcfs`");
+            "exp.yaml:4:21: scheduler.policy: is the scheduler here (vllm_v1, static, orca, "
+            "sglang); for vLLM's own `policy: fcfs` write `priority: fcfs`");
   EXPECT_EQ(SchedulerError("policy: priority"),
-            "exp.yaml:4:21: scheduler.policy: is the scheduler here (vllm_v1, static, orca); for "
-            "vLLM's own `policy: priority` write `priority: priority`");
+            "exp.yaml:4:21: scheduler.policy: is the scheduler here (vllm_v1, static, orca, "
+            "sglang); for vLLM's own `policy: priority` write `priority: priority`");
   EXPECT_EQ(SchedulerError("policy: vllm_v2"),
-            "exp.yaml:4:21: scheduler.policy: 'vllm_v2' is not one of vllm_v1, static, orca; did "
-            "you mean 'vllm_v1'?");
+            "exp.yaml:4:21: scheduler.policy: 'vllm_v2' is not one of vllm_v1, static, orca, "
+            "sglang; did you mean 'vllm_v1'?");
 }
 
 TEST(LoadScheduler, RefusesKeysThatThePolicyDoesNotUse) {
   EXPECT_EQ(SchedulerError("policy: static, max_num_batched_tokens: 64"),
-            "exp.yaml:4:29: scheduler.max_num_batched_tokens: is not used by policy 'static'; "
-            "remove it");
+            "exp.yaml:4:29: scheduler.max_num_batched_tokens: belongs to policy 'vllm_v1' and is "
+            "not used by policy 'static'; remove it");
   for (const char* key :
        {"enable_chunked_prefill: true", "chunk_alignment: 8", "long_prefill_token_threshold: 8",
         "long_prefill_token_threshold_adaptive: true", "enable_prefix_caching: true",
@@ -179,7 +179,7 @@ TEST(LoadScheduler, WhatAPolicyDoesNotUseIsOff) {
 }
 
 TEST(LoadScheduler, ANameMeansTheSameAsItsPolicy) {
-  for (const char* name : {"vllm_v1", "static", "orca"}) {
+  for (const char* name : {"vllm_v1", "static", "orca", "sglang"}) {
     const std::string by_name = ExpandToYaml(SpecWith("scheduler: " + std::string(name) + "\n"));
     const std::string by_policy =
         ExpandToYaml(SpecWith("scheduler: {policy: " + std::string(name) + "}\n"));
@@ -258,7 +258,8 @@ TEST(LoadPadding, RefusesKeysWithoutAUse) {
             "remove it");
   EXPECT_EQ(SchedulerError("capture_version: vllm_0_13"),
             "exp.yaml:4:30: scheduler.capture_version: 'vllm_0_13' is not one of vllm_0_9_2, "
-            "vllm_0_11, vllm_0_12, vllm_0_32; did you mean 'vllm_0_11'?");
+            "vllm_0_11, vllm_0_12, vllm_0_32, sglang_2025, sglang_0_5_23; did you mean "
+            "'vllm_0_11'?");
 }
 
 }  // namespace

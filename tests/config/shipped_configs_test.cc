@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/config/load_experiment.h"
+#include "sim/config/load_sweep.h"
 #include "sim/config/load_trials.h"
 #include "sim/shape/model_spec.h"
 #include "tests/config/experiment_text.h"
@@ -108,7 +109,14 @@ TEST(ShippedExperiments, TheLongPromptMeetsItsNeighbours) {
 TEST(ShippedExperiments, PointAtNothingOutsideTheProject) {
   for (const std::string& file : ListFiles(ProjectPath("configs/experiments"), ".yaml")) {
     if (IsTrialsFile(file)) continue;  // these have no trace
-    const absl::StatusOr<ExperimentSpec> spec = LoadExperiment(file, {});
+    absl::StatusOr<ExperimentSpec> spec = absl::UnknownError("");
+    if (IsSweepFile(file)) {
+      const absl::StatusOr<SweepSpec> sweep = LoadSweep(file, {});
+      ASSERT_TRUE(sweep.ok()) << sweep.status();
+      spec = LoadBase(*sweep);
+    } else {
+      spec = LoadExperiment(file, {});
+    }
     ASSERT_TRUE(spec.ok()) << spec.status();
     const std::string& path = spec->workload.trace.path;
     EXPECT_FALSE(path.starts_with("/") || path.starts_with("../../../")) << file;

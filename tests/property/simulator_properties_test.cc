@@ -68,7 +68,7 @@ void Simulate(RandomCase random_case, WorkloadSource* source, int64_t most_round
   run->random_case = std::move(random_case);
   run->scheduler = std::make_unique<WatchedScheduler>(run->random_case.config);
   SimulationOptions options;
-  options.max_model_len = run->random_case.config.max_model_len;
+  options.prompt_limit = PromptLimit(run->random_case.config);
   options.interrupted = [most_rounds]() mutable { return most_rounds-- <= 0; };
   Simulator simulator(options, source, run->scheduler.get(), &run->timer, {&run->record});
   run->result = simulator.Run();
@@ -79,7 +79,7 @@ void SimulateCase(uint64_t seed, int64_t most_rounds, Outcome* run) {
   for (size_t i = 0; i < c.requests.size(); ++i) {
     c.requests[i].arrival_ns *= kUnitNs;
     if (seed % 5 == 0 && i % 6 == 3) {  // to be rejected
-      c.requests[i].prompt_tokens = c.config.max_model_len + static_cast<int32_t>(seed % 2);
+      c.requests[i].prompt_tokens = PromptLimit(c.config) + static_cast<int32_t>(seed % 2);
       c.requests[i].prefix.clear();
     }
   }
@@ -130,7 +130,7 @@ void CheckArrivals(const Outcome& run) {
     size_t arrived = 0;
     bool at_an_arrival = false;
     for (const Request& request : run.record.requests) {
-      if (request.prompt_tokens >= run.random_case.config.max_model_len) continue;
+      if (request.prompt_tokens >= PromptLimit(run.random_case.config)) continue;
       arrived += request.arrival_ns <= step.start_ns ? 1 : 0;
       at_an_arrival = at_an_arrival || request.arrival_ns == step.start_ns;
     }
@@ -146,7 +146,7 @@ void CheckResults(const Outcome& run) {
   for (const Request& request : run.record.requests) {
     RequestResult& result = expected.emplace_back();
     result.arrival_ns = request.arrival_ns;
-    if (request.prompt_tokens >= run.random_case.config.max_model_len) {
+    if (request.prompt_tokens >= PromptLimit(run.random_case.config)) {
       result.status = RequestStatus::kRejected;
     }
   }
@@ -172,8 +172,8 @@ void CheckResults(const Outcome& run) {
       result.last_token_ns = when;
     }
     for (const int32_t request : recorded.finished) {
-      const bool whole =
-          expected[request].output_tokens == run.record.requests[request].output_tokens;
+      const bool whole = expected[request].output_tokens ==
+                         WholeOutputs(run.record.requests[request], run.random_case.config);
       expected[request].status = whole ? RequestStatus::kFinished : RequestStatus::kModelLimit;
       expected[request].finish_ns = expected[request].last_token_ns;
     }
@@ -214,10 +214,15 @@ TEST(SimulatorProperties, TimesResultsAndSpansFollowTheSteps) {
     Outcome run;
     SimulateCase(seed, INT64_MAX, &run);
     EXPECT_EQ(run.scheduler->checker().breach(), "");
-    run.scheduler->checker().AtEnd(*run.scheduler);
-    EXPECT_EQ(run.scheduler->checker().breach(), "");
     ExpandSpans(&run);
-    EXPECT_EQ(run.record.requests.size(), run.random_case.requests.size());
+    if (run.result.server_failure.has_value()) {  // all else is what was until then
+      EXPECT_EQ(run.result.server_failure->step, run.result.num_steps);
+      EXPECT_EQ(run.result.server_failure->reason, run.scheduler->failure());
+    } else {
+      run.scheduler->checker().AtEnd(*run.scheduler);
+      EXPECT_EQ(run.scheduler->checker().breach(), "");
+      EXPECT_EQ(run.record.requests.size(), run.random_case.requests.size());
+    }
     CheckArrivals(run);
     CheckResults(run);
     CheckMetrics(&run);
@@ -264,8 +269,9 @@ TEST(SimulatorProperties, AClosedLoopKeepsItsConcurrency) {
     Simulate(std::move(c), source.get(), INT64_MAX, &run);
     ExpandSpans(&run);
     CheckResults(run);
-    EXPECT_EQ(run.record.requests.size(), 30U);
     EXPECT_EQ(run.scheduler->checker().breach(), "");
+    if (run.result.server_failure.has_value()) continue;
+    EXPECT_EQ(run.record.requests.size(), 30U);
     std::map<TimeNs, int32_t> change;
     for (const RequestResult& result : run.result.requests) {
       if (result.status == RequestStatus::kRejected) continue;

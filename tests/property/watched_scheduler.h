@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/serving/scheduler.h"
-#include "tests/property/schedule_checker.h"
+#include "tests/property/make_checker.h"
 
 namespace batchvar {
 
@@ -17,8 +17,8 @@ struct RecordedStep {
   std::vector<ScheduledRow> rows;
   int32_t padding_tokens = 0;
   std::vector<int32_t> preempted;
-  size_t num_added = 0;            // requests added before it, in all
-  bool applied = false;            // outputs were, right after it: these
+  size_t num_added = 0;  // requests added before it, in all
+  bool applied = false;  // outputs were, right after it: these
   std::vector<int32_t> got_token;
   std::vector<int32_t> finished;
   friend bool operator==(const RecordedStep&, const RecordedStep&) = default;
@@ -27,11 +27,11 @@ struct RecordedStep {
 class WatchedScheduler final : public Scheduler {
  public:
   explicit WatchedScheduler(const SchedulerConfig& config)
-      : inner_(MakeScheduler(config)), checker_(config) {}
+      : inner_(MakeScheduler(config)), checker_(MakeChecker(config)) {}
 
   void Add(const Request& request, int32_t index) override {
     inner_->Add(request, index);
-    checker_.OnAdd(request, index);
+    checker_->OnAdd(request, index);
     ++num_added_;
   }
   const StepBatch& Schedule() override {
@@ -41,14 +41,15 @@ class WatchedScheduler final : public Scheduler {
     step.padding_tokens = batch.padding_tokens;
     step.preempted = inner_->preempted();
     step.num_added = num_added_;
-    checker_.OnSchedule(*inner_, batch);
+    if (inner_->failure() == nullptr) checker_->OnSchedule(*inner_, batch);
     return batch;
   }
+  const char* failure() const override { return inner_->failure(); }
   const std::vector<int32_t>& preempted() const override { return inner_->preempted(); }
   const std::vector<PrefixHit>& prefix_hits() const override { return inner_->prefix_hits(); }
   const StepOutputs& ApplyOutputs() override {
     const StepOutputs& outputs = inner_->ApplyOutputs();
-    checker_.OnOutputs(*inner_, outputs);
+    checker_->OnOutputs(*inner_, outputs);
     steps_.back().applied = outputs.applied;
     steps_.back().got_token = outputs.got_token;
     for (const auto& done : outputs.finished) steps_.back().finished.push_back(done.request);
@@ -60,12 +61,12 @@ class WatchedScheduler final : public Scheduler {
   int32_t num_waiting() const override { return inner_->num_waiting(); }
   int32_t num_free_blocks() const override { return inner_->num_free_blocks(); }
 
-  ScheduleChecker& checker() { return checker_; }
+  ScheduleChecker& checker() { return *checker_; }
   const std::vector<RecordedStep>& steps() const { return steps_; }
 
  private:
   std::unique_ptr<Scheduler> inner_;
-  ScheduleChecker checker_;
+  std::unique_ptr<ScheduleChecker> checker_;
   std::vector<RecordedStep> steps_;
   size_t num_added_ = 0;
 };

@@ -91,7 +91,7 @@ TEST(RunJson, HoldsTheConfigurationWithTypes) {
   info.command = "batchvar simulate x.yaml";
   info.trace_name = "/some/where/trace.csv";
   info.trace_sha256 = "ab";
-  const auto json = nlohmann::json::parse(RunJson(spec, info, false));
+  const auto json = nlohmann::json::parse(RunJson(spec, info, {}));
   EXPECT_EQ(json["kind"], "run");
   EXPECT_EQ(json["seed"], 18446744073709551615ULL);
   EXPECT_TRUE(json["config"]["scheduler"]["enable_chunked_prefill"].is_boolean());

@@ -9,6 +9,7 @@
 #include "sim/report/sweep_gate.h"
 #include "sim/report/sweep_heat_map.h"
 #include "sim/report/sweep_table.h"
+#include "tests/io/temp_file.h"
 
 namespace batchvar {
 namespace {
@@ -34,6 +35,7 @@ SweepRecords Ran(const std::string& lines, std::vector<std::string>* json = null
   context.gate = gate->has_value() ? &**gate : nullptr;
   context.exit_code = [](const absl::Status&) { return 2; };
   records.command = sweep->command;
+  records.request = sweep->request;
   records.keys = sweep->keys;
   for (size_t i = 0; i < sweep->cells.size(); ++i) {
     const std::string line = CellLine(context, i);
@@ -50,6 +52,18 @@ std::string GateError(const std::string& lines) {
   const auto experiments = LoadCells(*sweep);
   const auto gate = LoadGate(*sweep, *experiments);
   return gate.ok() ? "ok" : std::string(gate.status().message());
+}
+
+// Twenty short prompts that decode, and a long one whose chunks join them until the pool is full.
+std::string DyingServerTrace() {
+  std::string lines;
+  for (int i = 0; i < 20; ++i) {
+    lines += "{\"request_id\":\"short" + std::to_string(i) +
+             "\",\"arrival_ns\":0,\"prompt_tokens\":16,\"output_tokens\":60}\n";
+  }
+  return lines +
+         "{\"request_id\":\"long\",\"arrival_ns\":0,\"prompt_tokens\":800,"
+         "\"output_tokens\":10}\n";
 }
 
 TEST(CellLine, PlanHasEveryOpAtOneM) {
@@ -100,6 +114,36 @@ TEST(CellLine, SimulateGivesTheSummary) {
   EXPECT_EQ(*records.cells[0].Number("requests.finished"), 4);
   EXPECT_TRUE(records.cells[0].Number("other_class_share.o_proj").has_value());
   EXPECT_EQ(records.cells[0].gate, true);
+}
+
+TEST(CellLine, SimulateTellsTheLifeOfARequest) {
+  const SweepRecords records =
+      Ran("command: simulate\nrequest: \"0\"\nsweep:\n  type: scenarios\n  scenarios:\n"
+          "    - {label: vllm, scheduler: {max_num_batched_tokens: 48, max_num_seqs: 4}}\n"
+          "    - {label: sglang, scheduler: {policy: sglang, chunked_prefill_size: 48}}\n");
+  ASSERT_EQ(records.cells.size(), 2U);
+  for (const CellRecord& cell : records.cells) {
+    ASSERT_EQ(cell.error, "");
+    EXPECT_EQ(std::get<std::string>(*cell.Value("request.chunks")), "48 + 16");
+  }
+  EXPECT_THAT(SweepText(records), HasSubstr("chunks of 0"));
+  EXPECT_THAT(SweepText(records), HasSubstr("48 + 16"));
+  EXPECT_THAT(SweepCsv(records), HasSubstr(",request.chunks,"));
+}
+
+// The real server dies where a continued chunk no longer fits; the other cell is not lost.
+TEST(CellLine, ADeadServerIsAnErrorOfItsCell) {
+  const std::string tight =
+      "{policy: sglang, chunked_prefill_size: 64, max_total_tokens: 1440, "
+      "enable_mixed_chunk: true, schedule_conservativeness: 0.03, max_running_requests: 64, "
+      "disable_overlap_schedule: true, output_ends_by: length}";
+  const TempFile trace(DyingServerTrace(), ".jsonl");
+  const SweepRecords records =
+      Ran("command: simulate\nsweep:\n  type: scenarios\n  scenarios:\n    - {scheduler: " + tight +
+          ", workload: {trace: {path: " + trace.path() + ", format: jsonl}}}\n    - {seed: 1}\n");
+  EXPECT_THAT(records.cells[0].error, HasSubstr("the simulated server failed at step "));
+  EXPECT_THAT(records.cells[0].error, HasSubstr("KV allocation failed after admission"));
+  EXPECT_EQ(records.cells[1].error, "");
 }
 
 TEST(CellLine, ReadsBackOnlyItsOwn) {

@@ -28,7 +28,7 @@ TEST(ChunkAlignment, ACutFallsOnAMultiple) {
   ScheduleRun run(AlignedConfig(8192, 2048));
   run.Add(6000, 5);
   run.Add(6000, 5);
-  EXPECT_EQ(run.Step(), "0:6000@0L 1:2048@0C");  // 2,192 would have fitted
+  EXPECT_EQ(run.Step(), "0:6000@0L 1:2048@0C");     // 2,192 would have fitted
   EXPECT_EQ(run.Step(), "0:1@6000D 1:3952@2048L");  // the rest fits: no cut
 }
 

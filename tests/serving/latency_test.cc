@@ -198,8 +198,8 @@ TEST(Goodput, OneTokenMeetsAnyTpot) {
 }
 
 TEST(Goodput, IsARateOfGoodRequests) {
-  const ServingMetrics m = Metrics({Finished(0, 10, 5, 3), Finished(0, 500, 100, 6)},
-                                   {.ttft_ms = 100});
+  const ServingMetrics m =
+      Metrics({Finished(0, 10, 5, 3), Finished(0, 500, 100, 6)}, {.ttft_ms = 100});
   EXPECT_EQ(m.duration_ns, 1000 * kMs);
   EXPECT_EQ(m.good, 1);
   EXPECT_DOUBLE_EQ(m.goodput_per_s, 1);

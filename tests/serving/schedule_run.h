@@ -89,8 +89,8 @@ class ScheduleRun {
   }
 
   const Scheduler& scheduler() const { return *scheduler_; }
-  const StepBatch& batch() const { return batch_; }              // of the last step
-  const StepOutputs& outputs() const { return outputs_; }        // applied after it
+  const StepBatch& batch() const { return batch_; }        // of the last step
+  const StepOutputs& outputs() const { return outputs_; }  // applied after it
   const std::vector<BlockId>& Table(int32_t request) { return tables_[request]; }  // last seen
   int32_t NumTokens(int32_t request) { return num_tokens_[request]; }
   bool IsFinished(int32_t request) const { return reasons_.contains(request); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/serving/schedule_run.h"
+#include "tests/serving/sglang_config.h"
 
 namespace batchvar {
 namespace {
@@ -51,14 +52,14 @@ Request At(TimeNs arrival_ns, int32_t prompt_tokens, int32_t output_tokens) {
   return request;
 }
 
-SimulationResult Simulate(std::vector<Request> requests, SchedulerConfig config = PlainConfig(),
-                          TimeNs per_token = 0, EventLog* log = nullptr,
-                          std::function<bool()> interrupted = [] { return false; }) {
+SimulationResult Simulate(
+    std::vector<Request> requests, SchedulerConfig config = PlainConfig(), TimeNs per_token = 0,
+    EventLog* log = nullptr, std::function<bool()> interrupted = [] { return false; }) {
   const auto source = MakeTraceSource(std::move(requests));
   const auto scheduler = MakeScheduler(config);
   FixedTimer timer(per_token);
   SimulationOptions options;
-  options.max_model_len = config.max_model_len;
+  options.prompt_limit = PromptLimit(config);
   options.interrupted = std::move(interrupted);
   std::vector<RunSink*> sinks;
   if (log != nullptr) sinks.push_back(log);
@@ -205,9 +206,8 @@ TEST(Simulator, APreemptionOfAnEmptyRoundIsToldWithTheNextStep) {
 TEST(Simulator, SinksHearOfARequestBeforeItsSpans) {
   EventLog log;
   Simulate({At(0, 4, 4), At(25, 4, 2)}, PlainConfig(), 0, &log);
-  EXPECT_THAT(log.events,
-              ElementsAre("request 0 at0", "steps 0 x1", "request 1 at25", "steps 1 x2",
-                          "steps 3 x1", "steps 4 x1"));
+  EXPECT_THAT(log.events, ElementsAre("request 0 at0", "steps 0 x1", "request 1 at25", "steps 1 x2",
+                                      "steps 3 x1", "steps 4 x1"));
   EXPECT_EQ(log.spans[1].padded_m, 2);  // as the timer said
 }
 
@@ -242,7 +242,7 @@ SimulationResult SimulateClosedLoop(int32_t concurrency, double think_time_s, in
   const auto scheduler = MakeScheduler(config);
   FixedTimer timer;
   SimulationOptions options;
-  options.max_model_len = config.max_model_len;
+  options.prompt_limit = PromptLimit(config);
   return Simulator(options, source.get(), scheduler.get(), &timer, {}).Run();
 }
 
@@ -270,13 +270,68 @@ TEST(Simulator, ARejectionIsAnAnswerToAClosedLoop) {
   }
 }
 
+// Nobody can be admitted although nobody runs: a limit that fills the pool, and ends that the
+// engine foresees. The real server hangs.
+TEST(Simulator, AHangingServerIsAFailure) {
+  SchedulerConfig config = PlainSglang();
+  config.sglang.max_total_tokens = 60;
+  config.sglang.max_running_requests = 8;
+  config.sglang.disable_radix_cache = true;
+  config.sglang.ignore_eos = true;
+  const SimulationResult result = Simulate({At(0, 10, 5), At(100, 20, 100)}, config);
+  ASSERT_TRUE(result.server_failure.has_value());
+  EXPECT_EQ(result.server_failure->step, 5);
+  EXPECT_EQ(result.server_failure->at_ns, 100);
+  EXPECT_NE(
+      result.server_failure->Words().find("at step 5 (0.000000100 s): requests wait for ever"),
+      std::string::npos);
+  EXPECT_EQ(result.requests[0].status, RequestStatus::kFinished);
+  EXPECT_EQ(result.requests[1].status, RequestStatus::kUnfinished);
+}
+
+TEST(Simulator, ADeadServerLeavesWhatWasUntilThen) {
+  SchedulerConfig config = PlainSglang();
+  config.sglang.max_total_tokens = 1440;
+  config.sglang.chunked_prefill_size = 64;
+  config.sglang.enable_mixed_chunk = true;
+  config.sglang.schedule_conservativeness = 0.03;
+  std::vector<Request> requests(20, At(0, 16, 60));
+  requests.push_back(At(0, 800, 10));
+  EventLog log;
+  const SimulationResult result = Simulate(requests, config, 0, &log);
+  ASSERT_TRUE(result.server_failure.has_value());
+  EXPECT_EQ(result.server_failure->step, result.num_steps);
+  EXPECT_EQ(result.server_failure->at_ns, result.end_ns);
+  EXPECT_GT(result.num_steps, 10);
+  EXPECT_GT(result.requests[0].output_tokens, 10);
+  EXPECT_EQ(log.spans.back().end_ns, result.end_ns);
+}
+
+// Between two requests the engine turns its loop once with nothing to do; without time between them
+// it does not.
+TEST(Simulator, AnIdleEngineTurnsItsLoop) {
+  const auto turns = [](TimeNs second) {
+    const auto source = MakeTraceSource({At(0, 4, 2), At(second, 4, 1)});
+    const auto scheduler = MakeScheduler(PlainConfig());
+    FixedTimer timer;
+    int rounds = 0;
+    SimulationOptions options;
+    options.prompt_limit = 4096;
+    options.progress = [&](int64_t, TimeNs) { ++rounds; };
+    Simulator(options, source.get(), scheduler.get(), &timer, {}).Run();
+    return rounds;
+  };
+  EXPECT_EQ(turns(20), 3);
+  EXPECT_EQ(turns(21), 4);
+}
+
 TEST(Simulator, ProgressIsToldOnceARound) {
   const auto source = MakeTraceSource({At(0, 4, 2), At(0, 4, 1)});
   const auto scheduler = MakeScheduler(PlainConfig());
   FixedTimer timer;
   std::vector<std::pair<int64_t, TimeNs>> told;
   SimulationOptions options;
-  options.max_model_len = 4096;
+  options.prompt_limit = 4096;
   options.progress = [&](int64_t done, TimeNs now) { told.emplace_back(done, now); };
   Simulator(options, source.get(), scheduler.get(), &timer, {}).Run();
   EXPECT_THAT(told, ElementsAre(std::pair(1, 10), std::pair(2, 20)));

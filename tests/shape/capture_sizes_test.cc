@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace batchvar {
 namespace {
@@ -77,6 +79,66 @@ TEST(CaptureSizes, AlwaysAscendingWithoutDuplicates) {
       }
     }
   }
+}
+
+TEST(CaptureSizes, SglangCapturesDecodesByBatchSize) {
+  EXPECT_THAT(SglangDecodeSizes(CaptureRule::kSglang0523, 24), ElementsAre(1, 2, 4, 8, 12, 16, 24));
+  const auto h100 = SglangDecodeSizes(CaptureRule::kSglang0523, 256);
+  EXPECT_EQ(h100.size(), 36U);
+  EXPECT_EQ(h100.back(), 256);
+  const auto large = SglangDecodeSizes(CaptureRule::kSglang0523, 600);
+  EXPECT_THAT(large, Contains(272));
+  EXPECT_THAT(large, Not(Contains(264)));
+  EXPECT_THAT(large, Contains(496));
+  EXPECT_THAT(large, Contains(512));
+  EXPECT_EQ(large.back(), 576);
+  EXPECT_THAT(SglangDecodeSizes(CaptureRule::kSglang0523, 3), ElementsAre(1, 2));
+  EXPECT_THAT(SglangDecodeSizes(CaptureRule::kSglang2025, 30), ElementsAre(1, 2, 4, 8, 16, 24));
+}
+
+TEST(CaptureSizes, SglangsLargestBatchFollowsMemoryAndRanks) {
+  const auto gib = [](int64_t size) { return size << 30; };
+  EXPECT_EQ(SglangLargestBatch(gib(16), 1), 8);
+  EXPECT_EQ(SglangLargestBatch(gib(24), 1), 24);
+  EXPECT_EQ(SglangLargestBatch(gib(24), 4), 80);
+  EXPECT_EQ(SglangLargestBatch(gib(48), 2), 32);
+  EXPECT_EQ(SglangLargestBatch(gib(48), 8), 160);
+  EXPECT_EQ(SglangLargestBatch(gib(80), 1), 256);
+  EXPECT_EQ(SglangLargestBatch(gib(140), 4), 512);
+  EXPECT_EQ(SglangLargestBatch(gib(180), 1), 512);
+}
+
+TEST(CaptureSizes, SglangMayCapturePromptsByTokens) {
+  EXPECT_THAT(SglangPrefillSizes(50), ElementsAre(4, 8, 12, 16, 20, 24, 28, 32, 48));
+  const auto sizes = SglangPrefillSizes(8192);
+  EXPECT_TRUE(std::is_sorted(sizes.begin(), sizes.end()));
+  for (const int32_t size : {256, 288, 512, 576, 1024, 1280, 4096, 4608, 8192}) {
+    EXPECT_THAT(sizes, Contains(size));
+  }
+  EXPECT_EQ(sizes.back(), 8192);
+}
+
+StepBatch StepOf(std::vector<ScheduledRow> rows) {
+  StepBatch batch;
+  for (const ScheduledRow& row : rows) batch.num_tokens += row.num_scheduled;
+  batch.rows = std::move(rows);
+  return batch;
+}
+
+TEST(Padding, ByPhaseOnlyDecodesArePadded) {
+  const StepBatch decode =
+      StepOf({{0, 1, 10, Phase::kDecode}, {1, 1, 10, Phase::kDecode}, {2, 1, 10, Phase::kDecode}});
+  const StepBatch prompt = StepOf({{0, 3, 0, Phase::kLastChunk}});
+  const StepBatch mixed = StepOf({{0, 2, 0, Phase::kChunk}, {1, 1, 10, Phase::kDecode}});
+  const Padding eager = Padding::ByPhase({1, 2, 4}, {});
+  EXPECT_EQ(eager.PaddedM(decode), 4);
+  EXPECT_EQ(eager.PaddedM(prompt), 3);
+  EXPECT_EQ(eager.PaddedM(mixed), 3);
+  const Padding captured = Padding::ByPhase({1, 2, 4}, {8});
+  EXPECT_EQ(captured.PaddedM(decode), 4);
+  EXPECT_EQ(captured.PaddedM(prompt), 8);
+  EXPECT_EQ(captured.PaddedM(mixed), 8);
+  EXPECT_EQ(Padding({1, 2, 4}).PaddedM(prompt), 4);
 }
 
 TEST(Padding, RoundsUpToACapturedSizeAndRunsEagerlyAbove) {

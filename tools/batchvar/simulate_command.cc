@@ -64,7 +64,8 @@ absl::Status WriteResults(const SimulateOptions& options, const ExperimentSpec& 
   absl::Status status =
       run_file->Finish(result.book->Records(),
                        {simulation.interrupted, simulation.num_steps,
-                        static_cast<int64_t>(simulation.requests.size()), simulation.end_ns});
+                        static_cast<int64_t>(simulation.requests.size()), simulation.end_ns,
+                        simulation.server_failure ? simulation.server_failure->Words() : ""});
   if (!status.ok()) return status;
   RunInfo info;
   info.version = BATCHVAR_VERSION;
@@ -80,8 +81,7 @@ absl::Status WriteResults(const SimulateOptions& options, const ExperimentSpec& 
     status = WriteResultFile(options.out + "/responses.jsonl", ExecutedResponsesJsonl(*executed));
   }
   if (status.ok()) {
-    status =
-        WriteResultFile(options.out + "/run.json", RunJson(spec, info, simulation.interrupted));
+    status = WriteResultFile(options.out + "/run.json", RunJson(spec, info, simulation));
   }
   return status;
 }
@@ -161,6 +161,9 @@ ExitCode Simulate(const SimulateOptions& options) {
     }
     if (!options.out.empty()) text += "\nResults are in " + options.out + "\n";
     PrintData(text);
+  }
+  if (result->simulation.server_failure.has_value()) {
+    return ReportError(ConfigError({}, result->simulation.server_failure->Words()), options.json);
   }
   return result->simulation.interrupted ? ExitCode::kInterrupted : ExitCode::kDone;
 }

@@ -159,6 +159,7 @@ absl::StatusOr<SweepRecords> RecordsOf(const SweepSpec& spec,
                                        const std::vector<std::string>& lines) {
   SweepRecords records;
   records.command = spec.command;
+  records.request = spec.request;
   records.keys = spec.keys;
   for (const std::string& line : lines) {
     absl::StatusOr<CellRecord> record = ReadCellLine(spec.command, line);
