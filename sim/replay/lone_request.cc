@@ -17,7 +17,7 @@ RequestHistory ServeAlone(const ExperimentSpec& spec, const PlanBook& book,
   lone.session.clear();
   RequestHistory history(lone.id, &book);
   SimulationOptions options;
-  options.max_model_len = spec.scheduler.max_model_len;
+  options.prompt_limit = PromptLimit(spec.scheduler);
   SchedulerConfig config = spec.scheduler;
   config.report_shared_prefix = book.attention().UsesSharedPrefix();
   const std::unique_ptr<Scheduler> scheduler = MakeScheduler(config);

@@ -1,6 +1,5 @@
 // case-02 by execution: three copies of one prompt (vllm-project/vllm#1464). The plans are those of
 // the case's model, borrowed by the small one that runs; its prefix cache is off, as in 2023.
-#include "sim/divergence/pass_comparison.h"
 #include "tests/cases/case_decoder.h"
 #include "tests/cases/case_file.h"
 #include "tests/cases/case_replay.h"
@@ -73,20 +72,10 @@ TEST_F(Case02Execution, TheFirstOpWhoseBitsDifferIsTheFirstWhosePlanDoes) {
   const RowEvent &a = events[kPromptTokens], &b = others[kPromptTokens];
   ASSERT_EQ(a.padded_m, 1);
   ASSERT_EQ(b.padded_m, 3);
-  const std::vector<int64_t> prompt = model_.Prompt(kPromptTokens);
-  KvCache cache(model_.spec()), copy(model_.spec());
-  std::vector<DecoderRow> rows;
-  for (int64_t i = 0; i < kPromptTokens; ++i) {
-    rows.push_back({prompt[i], i, &cache, events[i].plan.get()});
-  }
-  std::vector<RowOutput> outputs;
-  ASSERT_EQ(model_.decoder.Forward(rows, &outputs), absl::OkStatus());
-  copy.CopyPrefix(cache, cache.length());
-  rows = {{7, kPromptTokens, &cache, a.plan.get(), true, true},
-          {7, kPromptTokens, &copy, b.plan.get(), true, true}};
-  ASSERT_EQ(model_.decoder.Forward(rows, &outputs), absl::OkStatus());
+  std::vector<int64_t> tokens = model_.Prompt(kPromptTokens);
+  tokens.push_back(7);
   const Divergence divergence =
-      ComparePasses(outputs[0].records, outputs[1].records, outputs[0].logits, outputs[1].logits);
+      CompareLastRow(&model_, tokens, std::span(events).first(kPromptTokens + 1), b);
   ASSERT_TRUE(divergence.first_op.has_value());
   const LadderRung& rung = divergence.ladder[*divergence.first_op];
   EXPECT_EQ(rung.layer, 0);

@@ -87,6 +87,23 @@ class Case08Model : public Case08Execution {
     config["num_key_value_heads"] = kHeads;
     folder_.WriteRandomModel(config.dump(), /*seed=*/8);
     model_ = std::make_unique<CaseModel>(folder_.path(), DType::kBf16, ranks_[0]);
+    SpreadRanks();
+  }
+  // Ranks' partial sums far apart: those of one size add up exactly in nearly every element, and an
+  // exact sum has one value in any order.
+  void SpreadRanks() {
+    DecoderLayer& layer = model_->weights.layers[0];
+    for (int32_t rank = 0; rank < ranks_[0]; ++rank) {
+      const float scale = rank % 2 == 0 ? 0.25f : 0.25f / 4096.0f;
+      const auto random = [&](const char* name, PackedMatrix* weights) {
+        const std::vector<uint16_t> words =
+            SeededRows(8, name + std::to_string(rank), weights->n(), weights->k(), DType::kBf16,
+                       scale, DataFamily::kNormal);
+        *weights = PackedMatrix::Pack(words.data(), weights->n(), weights->k(), DType::kBf16);
+      };
+      random("case.o.", &layer.o[rank]);
+      random("case.down.", &layer.mlps[0].down[rank]);
+    }
   }
 
   // `first` requests that decode from the start. With `late`, one more joins them.
@@ -125,15 +142,28 @@ class Case08Model : public Case08Execution {
   std::unique_ptr<CaseModel> model_;
 };
 
-TEST_F(Case08Model, ADecodeInABatchAtTheCapAndThenOneAboveItChangesItsBits) {
-  const CaseText at_cap = TextOf(Replayed(cap_, false, "one_shot_up_to"));
-  const ReplayResult run = Replayed(cap_, true, "one_shot_up_to");
-  const int64_t joined = JoinedAt(run, cap_);
+TEST_F(Case08Model, ADecodeInABatchAtTheCapAndThenOneAboveItChangesItsOrderAndItsBits) {
+  const ReplayResult stays = Replayed(cap_, false, "one_shot_up_to");
+  const ReplayResult grows = Replayed(cap_, true, "one_shot_up_to");
+  const int64_t joined = JoinedAt(grows, cap_);
   ASSERT_GT(joined, 1);
   ASSERT_LT(joined, kExecutedTokens);
-  const CaseText above = TextOf(run, at_cap.tokens);
-  EXPECT_EQ(LogitDistance(at_cap, above, joined), 0);      // still with as many as the cap allows
-  EXPECT_GT(LogitDistance(at_cap, above, joined + 1), 0);  // the very next token
+  const CaseText at_cap = TextOf(stays), above = TextOf(grows, at_cap.tokens);
+  EXPECT_EQ(LogitDistance(at_cap, above, joined), 0);  // still with as many as the cap allows
+  EXPECT_GT(LogitDistance(at_cap, above, kExecutedTokens), 0);
+  // The very first step in the larger batch: the all-reduce is the first op whose bits are others.
+  const int64_t position = kPromptTokens + joined - 1;
+  std::vector<int64_t> tokens = model_->Prompt(kPromptTokens);
+  tokens.insert(tokens.end(), at_cap.tokens.begin(), at_cap.tokens.end());
+  const std::vector<RowEvent> a = CaseRows(*model_, stays, 0, position + 1);
+  const std::vector<RowEvent> b = CaseRows(*model_, grows, 0, position + 1);
+  EXPECT_EQ(a.back().batch, cap_);
+  EXPECT_EQ(b.back().batch, cap_ + 1);
+  EXPECT_NE(a.back().plan->Of(Op::kAllReduceAttention).klass,
+            b.back().plan->Of(Op::kAllReduceAttention).klass);
+  const Divergence divergence = CompareLastRow(model_.get(), tokens, a, b.back());
+  ASSERT_TRUE(divergence.first_op.has_value());
+  EXPECT_EQ(divergence.ladder[*divergence.first_op].op, Op::kAllReduceAttention);
 }
 
 TEST_F(Case08Model, OneAlgorithmForAllSizesIsAFix) {

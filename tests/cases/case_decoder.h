@@ -19,6 +19,7 @@
 #include "kernels/experiment/row_events.h"
 #include "sim/base/rng.h"
 #include "sim/divergence/near_tie.h"
+#include "sim/divergence/pass_comparison.h"
 #include "sim/replay/replay.h"
 #include "tests/test_data.h"
 
@@ -117,6 +118,28 @@ inline CaseText ExecuteCase(CaseModel* model, std::vector<int64_t> tokens,
     }
   }
   return text;
+}
+
+// Executes all of `rows`, consecutive positions from 0, and the last one a second time from the
+// same keys and values under the plan of `other`: op by op, what is first to differ.
+inline Divergence CompareLastRow(CaseModel* model, const std::vector<int64_t>& tokens,
+                                 std::span<const RowEvent> rows, const RowEvent& other) {
+  KvCache cache(model->spec()), copy(model->spec());
+  std::vector<DecoderRow> before;
+  for (const RowEvent& row : rows.first(rows.size() - 1)) {
+    before.push_back({tokens[row.position], row.position, &cache, row.plan.get()});
+  }
+  std::vector<RowOutput> outputs;
+  EXPECT_EQ(model->decoder.Forward(before, &outputs), absl::OkStatus());
+  copy.CopyPrefix(cache, cache.length());
+  const int64_t position = rows.back().position;
+  EXPECT_EQ(other.position, position);
+  const std::vector<DecoderRow> both = {
+      {tokens[position], position, &cache, rows.back().plan.get(), true, true},
+      {tokens[position], position, &copy, other.plan.get(), true, true}};
+  EXPECT_EQ(model->decoder.Forward(both, &outputs), absl::OkStatus());
+  return ComparePasses(outputs[0].records, outputs[1].records, outputs[0].logits,
+                       outputs[1].logits);
 }
 
 // Every logit, bit for bit.

@@ -41,10 +41,11 @@ class Simulate(CliTest):
             self.assertNotIn(self.source.encode(), text, result)
 
     def test_a_server_that_dies_leaves_what_was_until_then(self):
-        rows = [request("short%d" % i, 0, 16, 60) for i in range(20)] + [request("long", 0, 800, 10)]
+        rows = [request("short%d" % i, 0, 16, 60) for i in range(20)]
+        rows.append(request("long", 0, 800, 10))
         trace = self.trace(rows)
-        scheduler = ("scheduler: {policy: sglang, chunked_prefill_size: 64, max_total_tokens: 1440, "
-                     "max_running_requests: 64, enable_mixed_chunk: true, "
+        scheduler = ("scheduler: {policy: sglang, chunked_prefill_size: 64, "
+                     "max_total_tokens: 1440, max_running_requests: 64, enable_mixed_chunk: true, "
                      "schedule_conservativeness: 0.03, output_ends_by: length, "
                      "disable_overlap_schedule: true}\n")
         experiment = self.experiment(
