@@ -25,8 +25,8 @@ struct ScheduledRow {
   friend bool operator==(const ScheduledRow&, const ScheduledRow&) = default;
 };
 
-// Rows stand in batch order: running requests first, then those admitted in this step. A request's
-// first row in the batch matrix is the sum of num_scheduled before it.
+// Rows stand in batch order, the engine's own: vLLM puts running requests first, SGLang prompts. A
+// request's first row in the batch matrix is the sum of num_scheduled before it.
 struct StepBatch {
   std::vector<ScheduledRow> rows;
   int64_t num_tokens = 0;      // sum of num_scheduled: M of every token-wise GEMM before padding

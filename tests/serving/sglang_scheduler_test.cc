@@ -217,23 +217,45 @@ TEST(SglangScheduler, AdmissionAsksForWhatIsExpected) {
   EXPECT_EQ(tight.Step(), "0:1@100D");
 }
 
-TEST(SglangScheduler, RetractsTheFewestOutputsAndQueuesThemLast) {
+// Steps until somebody is retracted, or 60.
+std::string StepToARetraction(ScheduleRun* run) {
+  std::string words;
+  for (int i = 0; i < 60 && words.find("preempted") == std::string::npos; ++i) words = run->Step();
+  return words;
+}
+
+TEST(SglangScheduler, RetractsTheFewestOutputs) {
   SchedulerConfig config = PlainSglang();
   config.sglang.max_total_tokens = 120;
   config.sglang.max_running_requests = 8;
   config.sglang.schedule_conservativeness = 0.01;
   ScheduleRun run(config);
   run.Add(30, 40);
-  run.Step();
+  run.Steps(4);
   run.Add(20, 40);
-  run.Step();
-  run.Add(25, 40);
-  std::string words;
-  for (int i = 0; i < 40 && words.find("preempted") == std::string::npos; ++i) words = run.Step();
-  // 0 has the most outputs; of the others 2 has the longer prompt.
-  EXPECT_NE(words.find("preempted 2"), std::string::npos) << words;
+  run.Steps(4);
+  run.Add(25, 20);
+  EXPECT_EQ(StepToARetraction(&run), "0:1@48D 1:1@35D preempted 2");
   EXPECT_TRUE(run.StepToTheEnd());
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(run.NumTokens(i), 40) << i;
+  EXPECT_EQ(run.NumTokens(0), 40);
+  EXPECT_EQ(run.NumTokens(1), 40);
+  EXPECT_EQ(run.NumTokens(2), 20);
+}
+
+TEST(SglangScheduler, OfEqualOutputsTheLongestPromptIsRetracted) {
+  SchedulerConfig config = PlainSglang();
+  config.sglang.max_total_tokens = 120;
+  config.sglang.max_running_requests = 8;
+  config.sglang.schedule_conservativeness = 0.01;
+  ScheduleRun run(config);
+  for (const int32_t prompt : {20, 30, 25}) {
+    run.Add(prompt, 40);
+    run.Step();
+  }
+  EXPECT_THAT(StepToARetraction(&run), testing::EndsWith("preempted 1"));
+  // The running batch keeps the order of that moment: the shorter prompt in front.
+  EXPECT_EQ(run.batch().rows[0].request, 0);
+  EXPECT_TRUE(run.StepToTheEnd());
 }
 
 TEST(SglangScheduler, AContinuedChunkThatDoesNotFitKillsTheServer) {
