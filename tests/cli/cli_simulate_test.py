@@ -60,7 +60,7 @@ class Simulate(CliTest):
             summary = json.load(file)
         self.assertEqual(summary["server_failure"]["step"], summary["steps"]["count"])
         self.assertEqual(summary["requests"]["interrupted"], 21)
-        self.assertGreater(summary["tokens"]["output"], 20)
+        self.assertGreater(summary["steps"]["count"], 5)
         # The run can still be looked at.
         explained = self.ok_json("explain", self.out("r"), self.out("r"), "--request", "long")
         self.assertGreater(len(explained["a"]["chunks"]), 5)

@@ -99,8 +99,9 @@ TEST(LoadExperiment, KnowsTheNamesOfFiles) {
             "exp.yaml:2:9: device: unknown device 'h100_sxn'; did you mean 'h100_sxm'? (known: "
             "a100_sxm, a10g, b200, h100_pcie, h100_sxm, h20, h200_sxm, l20, l40s, rtx4090, "
             "rtx_pro_6000)");
-  EXPECT_EQ(ErrorWith("scheduler: vllm\n"),
-            "exp.yaml:4:12: scheduler: unknown scheduler 'vllm' (known: orca, static, vllm_v1)");
+  EXPECT_EQ(
+      ErrorWith("scheduler: vllm\n"),
+      "exp.yaml:4:12: scheduler: unknown scheduler 'vllm' (known: orca, sglang, static, vllm_v1)");
   EXPECT_EQ(ErrorOf("model: ./nothing.yaml\n" + rest),
             "exp.yaml:1:8: model: no file ./nothing.yaml");
 }

@@ -49,8 +49,8 @@ TEST(LoadSglang, MemoryIsSharedOutAsTheServerDoes) {
   const ExperimentSpec spec = SglangSpec("");
   EXPECT_EQ(spec.gpu_memory_utilization, 0.835);
   // (85,520,809,984 * 0.835 - 16,060,522,496) / 131,072 bytes a token
-  EXPECT_EQ(spec.scheduler.sglang.max_total_tokens, 422281);
-  EXPECT_EQ(spec.scheduler.sglang.max_running_requests, 4096);  // 422,281 / 8192 * 512, at most
+  EXPECT_EQ(spec.scheduler.sglang.max_total_tokens, 422282);
+  EXPECT_EQ(spec.scheduler.sglang.max_running_requests, 4096);  // 422,282 / 8192 * 512, at most
   const ExperimentSpec half = SglangSpec("mem_fraction_static: 0.5, page_size: 64");
   EXPECT_EQ(half.scheduler.sglang.max_total_tokens % 64, 0);
   EXPECT_LT(half.scheduler.sglang.max_total_tokens, 422281 / 2);

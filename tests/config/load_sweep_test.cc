@@ -238,7 +238,7 @@ TEST(LoadSweep, SaysWhatIsWrongAndWhere) {
 
 TEST(ShippedSweeps, LoadWithAllTheirCells) {
   const std::vector<std::string> files = ListFiles(ProjectPath("configs/sweeps"), ".yaml");
-  EXPECT_EQ(files.size(), 2U);
+  EXPECT_EQ(files.size(), 3U);
   for (const std::string& file : files) {
     EXPECT_TRUE(IsSweepFile(file));
     const absl::StatusOr<SweepSpec> sweep = LoadSweep(file, {});

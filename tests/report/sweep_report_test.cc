@@ -118,7 +118,7 @@ TEST(CellLine, SimulateGivesTheSummary) {
 
 TEST(CellLine, SimulateTellsTheLifeOfARequest) {
   const SweepRecords records =
-      Ran("command: simulate\nrequest: \"0\"\nsweep:\n  type: scenarios\n  scenarios:\n"
+      Ran("command: simulate\nrequest: r0\nsweep:\n  type: scenarios\n  scenarios:\n"
           "    - {label: vllm, scheduler: {max_num_batched_tokens: 48, max_num_seqs: 4}}\n"
           "    - {label: sglang, scheduler: {policy: sglang, chunked_prefill_size: 48}}\n");
   ASSERT_EQ(records.cells.size(), 2U);
