@@ -126,7 +126,7 @@ TEST(CellLine, SimulateTellsTheLifeOfARequest) {
     ASSERT_EQ(cell.error, "");
     EXPECT_EQ(std::get<std::string>(*cell.Value("request.chunks")), "48 + 16");
   }
-  EXPECT_THAT(SweepText(records), HasSubstr("chunks of 0"));
+  EXPECT_THAT(SweepText(records), HasSubstr("chunks of r0"));
   EXPECT_THAT(SweepText(records), HasSubstr("48 + 16"));
   EXPECT_THAT(SweepCsv(records), HasSubstr(",request.chunks,"));
 }
